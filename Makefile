@@ -1,0 +1,39 @@
+# Every target sets itself up from nothing, and does nothing the second time that the first time did.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help reproduce test check bench bench-peers clean
+
+help:
+	@echo "make reproduce    run the experiments and draw the figures (into results/)"
+	@echo "make test         checks, doctests and tests"
+	@echo "make check        ruff, mypy, import-linter"
+	@echo "make bench        nanoseconds a step, as multiples of the floor"
+	@echo "make bench-peers  the same workload in other libraries"
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "driftbandits needs Python 3.11 or newer; say make PYTHON=python3.11")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "installing pinned dependencies into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+reproduce: $(READY)
+	@$(BIN)/driftbandits reproduce
+
+test: check
+	@$(BIN)/python -m pytest -n 2
+
+check: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.txt || { cat .venv/lint-imports.txt; exit 1; }
+
+bench: $(READY)
+	@$(BIN)/driftbandits bench
+
+clean:
+	rm -rf .venv .peers results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

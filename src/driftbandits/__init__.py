@@ -1,0 +1,74 @@
+"""Bandits whose reward means drift slowly: policies, instances, theory and fast simulation.
+
+Names are resolved when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Bernoulli": "noise",
+    "Bounded": "noise",
+    "Exp3S": "policies",
+    "Gaussian": "noise",
+    "InputError": "errors",
+    "Instance": "instances",
+    "Noise": "noise",
+    "Online": "online",
+    "Oracle": "policies",
+    "POLICIES": "policies",
+    "Policy": "policies",
+    "Rexp3": "policies",
+    "RoundRobin": "policies",
+    "SWUCBSharp": "policies",
+    "Simulation": "simulation",
+    "SnoozeIt": "policies",
+    "Uniform": "policies",
+    "kernel": "kernels",
+    "records": "policies.base",
+    "simulate": "simulation",
+}
+_MODULES = ("instances", "testing")
+
+__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"driftbandits.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"driftbandits.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'driftbandits' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from driftbandits import instances as instances
+    from driftbandits import testing as testing
+    from driftbandits.errors import InputError as InputError
+    from driftbandits.instances import Instance as Instance
+    from driftbandits.kernels import kernel as kernel
+    from driftbandits.noise import Bernoulli as Bernoulli
+    from driftbandits.noise import Bounded as Bounded
+    from driftbandits.noise import Gaussian as Gaussian
+    from driftbandits.noise import Noise as Noise
+    from driftbandits.online import Online as Online
+    from driftbandits.policies import POLICIES as POLICIES
+    from driftbandits.policies import Exp3S as Exp3S
+    from driftbandits.policies import Oracle as Oracle
+    from driftbandits.policies import Policy as Policy
+    from driftbandits.policies import Rexp3 as Rexp3
+    from driftbandits.policies import RoundRobin as RoundRobin
+    from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SWUCBSharp as SWUCBSharp
+    from driftbandits.policies import Uniform as Uniform
+    from driftbandits.policies.base import records as records
+    from driftbandits.simulation import Simulation as Simulation
+    from driftbandits.simulation import simulate as simulate

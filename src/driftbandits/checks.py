@@ -1,0 +1,49 @@
+"""Checks of numbers that callers give: each error names the value and the limit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from driftbandits.errors import InputError
+
+
+def check_whole(name: str, value: float, low: int, high: float = math.inf) -> int:
+    """A whole number in [low, high]; 1e5 counts as one, True does not.
+
+    >>> check_whole("seed", 1e5, 0)
+    100000
+    >>> check_whole("n_arms", 1, 2)
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: n_arms must be a whole number, at least 2; got 1
+    """
+    if not (_is_number(value) and low <= value <= high and value % 1 == 0):
+        limit = f"at least {low:,}" if high == math.inf else f"from {low:,} to {high:,.0f}"
+        raise InputError(f"{name} must be a whole number, {limit}; got {value!r}")
+    return int(value)
+
+
+def check_horizon(horizon: float) -> int:
+    """T must be a whole number of at least one step."""
+    return check_whole("horizon", horizon, 1)
+
+
+def check_drift(drift: float) -> float:
+    """0 <= delta <= 1: means live in [0, 1], so nothing can drift faster."""
+    if not (_is_number(drift) and 0.0 <= drift <= 1.0):
+        raise InputError(f"drift must lie in [0, 1], since means do; got {drift!r}")
+    return float(drift)
+
+
+def check_between(name: str, value: float | None, low: float, high: float) -> None:
+    """An optional number must lie in [low, high]."""
+    if value is not None and not (_is_number(value) and low <= value <= high):
+        raise InputError(f"{name} must lie in [{low:g}, {high:g}]; got {value!r}")
+
+
+def _is_number(value: Any) -> bool:
+    """Whether ``value`` is a number other than nan; True and False are answers, not numbers."""
+    try:
+        return not isinstance(value, bool) and not math.isnan(value)
+    except (TypeError, OverflowError):  # not a number at all; a whole number beyond every float
+        return False

@@ -1,0 +1,217 @@
+"""Runs policies on an instance: one run is one call chain, many runs share threads, and nothing depends on how many."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from driftbandits.errors import InputError
+from driftbandits.instances.base import Instance
+from driftbandits.kernels import OUT_OF_RANGE, TALLY, entry, interpreted_advance
+from driftbandits.noise import Noise
+from driftbandits.policies.base import Policy
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+COMPILED_CHUNK = 1 << 18
+INTERPRETED_CHUNK = 1 << 10
+"""Steps between two looks at the clock and at Ctrl-C: some ten milliseconds either way."""
+
+BLOCKS_PER_WORKER = 16
+FIRST_LOG = 64
+WORLD, OWN = 0, 1
+"""The two random streams of a run: the world's noise, the same for every policy, and the policy's own."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of one policy left behind."""
+
+    regret: Array
+    realised: Array
+    pulls: Array
+    seconds: float
+    events: Array | None
+
+
+@dataclass
+class Job:
+    """One policy on one instance: everything its runs have in common."""
+
+    policy: Any
+    instance: Instance
+    noise: Noise
+    times: Array
+    seed: int
+    events: bool = False
+    _spare: list[Any] = field(default_factory=list, init=False)
+
+    @functools.cached_property
+    def _advance(self) -> Callable[..., int]:
+        return entry("advance", type(self.policy), type(self.noise)) if self._compiled else interpreted_advance
+
+    @property
+    def _compiled(self) -> bool:
+        return isinstance(self.policy, Policy)
+
+    def prepare(self) -> None:
+        """Check the number of arms and compile, in the main thread, so that errors come early and clocks start late."""
+        if not self._compiled:
+            copy.deepcopy(self.policy).init(self.instance.n_arms)
+            return
+        state = self._fresh_state()
+        self._play(state, 0, lambda steps: True, stop=0)
+        self._spare.append(state)
+
+    def play(self, run: int, go_on: Callable[[int], bool]) -> Run | None:
+        """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
+        stop = self.instance.horizon
+        if not self._compiled:
+            # A plain object may keep what it learns in itself, so every run gets its own copy.
+            own = replace(self, policy=copy.deepcopy(self.policy))
+            return own._play(own._fresh_state(), run, go_on, stop)
+        state = self._spare.pop() if self._spare else self._fresh_state()
+        for array, first in zip(state, self._first_state, strict=True):
+            array[: len(first)] = first
+        result = self._play(state, run, go_on, stop)
+        self._spare.append(state)
+        return result
+
+    @functools.cached_property
+    def _first_state(self) -> Any:
+        return self.policy.init(self.instance.n_arms)
+
+    def _fresh_state(self) -> Any:
+        state = self.policy.init(self.instance.n_arms)
+        return self.policy.reserve(state, self.instance.horizon) if self._compiled else state
+
+    def _play(self, state: Any, run: int, go_on: Callable[[int], bool], stop: int) -> Run | None:
+        regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
+        pulls, tally = np.zeros(self.instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
+        has_events = hasattr(state, "event")
+        log = np.zeros(FIRST_LOG if self.events and has_events else 0, state.event.dtype if has_events else np.int64)
+        log = log.view(np.recarray)
+        me, noise = (self.policy.compiled(), self.noise.compiled()) if self._compiled else (self.policy, self.noise)
+        chunk = COMPILED_CHUNK if self._compiled else INTERPRETED_CHUNK
+        world, own = stream(self.seed, run, WORLD), stream(self.seed, run, OWN)
+        seconds, step = 0.0, 0
+        while True:
+            begun, before = time.thread_time(), step
+            step = self._advance(
+                me,
+                noise,
+                state,
+                self.instance.means,
+                self.instance.best_mean,
+                world,
+                own,
+                self.times,
+                regret,
+                realised,
+                pulls,
+                log,
+                tally,
+                min(step + chunk, stop),
+            )
+            seconds += time.thread_time() - begun
+            if step == OUT_OF_RANGE:
+                raise InputError(
+                    f"{type(self.policy).__name__} chose an arm that does not exist at step {tally[0].step + 1}: "
+                    f"arms are 0 to {self.instance.n_arms - 1}"
+                )
+            if len(log) and tally[0].events == len(log):
+                log = np.concatenate([log, np.zeros_like(log)]).view(np.recarray)
+            if not go_on(step - before):
+                return None
+            if step >= stop:
+                return Run(regret, realised, pulls, seconds, log[: tally[0].events] if has_events else None)
+
+
+def stream(seed: int, run: int, which: int) -> np.random.Generator:
+    """The random generator of a run: it depends on nothing but these three numbers."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, which))))
+
+
+def play_all(
+    todo: list[tuple[Job, int]], finished: Callable[[Job, int, Run], None], workers: int, progress: bool | None
+) -> None:
+    """Play every (job, run) of ``todo`` on threads; ``finished`` is called, one at a time, as each ends.
+
+    Ctrl-C stops the threads within milliseconds and is raised again; what was finished has been reported by then.
+    """
+    for job in {id(job): job for job, _ in todo}.values():
+        job.prepare()
+    lock, stopped = threading.Lock(), threading.Event()
+    steps_done = 0
+
+    def go_on(steps: int) -> bool:
+        nonlocal steps_done
+        with lock:
+            steps_done += steps
+        return not stopped.is_set()
+
+    def work(block: list[tuple[Job, int]]) -> None:
+        for job, run in block:
+            result = job.play(run, go_on)
+            if result is None:
+                return
+            with lock:
+                finished(job, run, result)
+
+    size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
+    with ThreadPoolExecutor(workers) as pool, _bar(sum(job.instance.horizon for job, _ in todo), progress) as show:
+        waiting: set[Future[None]] = {pool.submit(work, todo[i : i + size]) for i in range(0, len(todo), size)}
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.1)
+                show(steps_done)
+                for future in done:
+                    future.result()
+        except BaseException:
+            stopped.set()
+            for future in waiting:
+                future.cancel()
+            raise
+
+
+@contextmanager
+def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+    """A progress bar that appears when the work takes more than a second; none where nobody watches."""
+    if not (sys.stderr.isatty() if progress is None else progress):
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("simulating"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[speed]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("", total=steps, speed="")
+    begun = time.monotonic()
+
+    def show(done: int) -> None:
+        elapsed = time.monotonic() - begun
+        if elapsed > 1.0:
+            bar.start()
+            bar.update(task, completed=done, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
+
+    try:
+        yield show
+    finally:
+        bar.stop()

@@ -1,0 +1,24 @@
+"""Arms that do not drift at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from driftbandits.checks import check_between
+from driftbandits.instances.base import HORIZON, Instance, check_shape, family
+
+
+@family
+def stationary(horizon: int = HORIZON, means: Sequence[float] = (0.6, 0.4)) -> Instance:
+    """The classic stochastic bandit, delta = 0: mu_(a,t) = means[a] at every step.
+
+    >>> world = stationary(horizon=100, means=(0.2, 0.5, 0.7))
+    >>> world.n_arms, world.drift_limit, set(world.best_arm.tolist())
+    (3, 0.0, {2})
+    """
+    T, K = check_shape(horizon, len(means))
+    for arm, mean in enumerate(means):
+        check_between(f"means[{arm}]", mean, 0.0, 1.0)
+    return Instance(np.broadcast_to(np.asarray(means, dtype=np.float64), (T, K)), name="stationary")

@@ -1,0 +1,119 @@
+"""Means from a file."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftbandits.errors import InputError
+from driftbandits.instances.base import FAMILIES, Array, Instance
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError)
+"""What numpy and zipfile raise, between them, on files that are cut, altered or something else by another name."""
+
+
+def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
+    """The instance in a file as ``Instance.save`` writes it: one row a step, one column an arm.
+
+    A .csv file begins with a line of column names; a .npz file holds the array ``means``. ``drift``, when given, is a
+    promise that is checked: no mean may move by more in one step. The instance has no recipe: the file may change.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Instance([[0.5, 0.4], [0.5, 0.6]]).save(f"{folder}/measured.csv")
+    ...     table(f"{folder}/measured.csv", drift=0.2)
+    <Instance measured: T=2, K=2, drift_limit=0.2>
+    """
+    file = Path(path)
+    readers = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        raise InputError(f"cannot read {file}: the name must end in .npz, .csv or .parquet")
+    if not file.is_file():
+        what = "it is a directory" if file.is_dir() else "there is no such file"
+        raise InputError(f"cannot read {file}: {what}. Give the path of a table of means.")
+    try:
+        if file.stat().st_size == 0:
+            raise InputError("the file is empty; save the instance again")
+        return Instance(reader(file), name=file.stem, drift=drift)
+    except InputError as error:
+        raise InputError(f"cannot use {file}: {error}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+# Not @family: a recipe would name a file that may have changed or gone when the instance is built again.
+FAMILIES["table"] = table
+
+
+def _from_npz(file: Path) -> Array:
+    try:
+        with file.open("rb") as stream, np.load(stream) as archive:
+            names = list(archive)
+            means = archive["means"] if "means" in names else None
+    except DAMAGED as error:
+        raise InputError("it is damaged, or not a .npz archive of numbers; save the instance again") from error
+    if means is None:
+        raise InputError(f"it has no array named means; its arrays are: {', '.join(names) or 'none'}")
+    return np.asarray(means)
+
+
+def _from_csv(file: Path) -> Array:
+    import polars as pl
+
+    try:
+        # All as text first: guessing types from the top of the file would trip over a later 0.5 among 0s and 1s.
+        frame = pl.read_csv(file, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"it is not a table with one length of rows ({_first_line(error)})") from error
+    if any(_is_number(name) for name in frame.columns):  # polars renames the second of two equal names, so not "all"
+        raise InputError("its first line holds numbers; put a line of column names above, such as arm_0,arm_1")
+    return _numbers(frame)
+
+
+def _from_parquet(file: Path) -> Array:
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(file)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"it is damaged or not a Parquet file ({_first_line(error)}); save it again") from error
+    return _numbers(frame)
+
+
+def _numbers(frame: pl.DataFrame) -> Array:
+    """The columns as one array of numbers, or an error that names the first cell that is none."""
+    import polars as pl
+
+    columns = []
+    for name in frame.columns:
+        column = frame[name]
+        if not (column.dtype.is_numeric() or column.dtype == pl.String):
+            raise InputError(f"column {name!r} holds {column.dtype}, not numbers; remove it or convert it")
+        values = column.str.strip_chars().cast(pl.Float64, strict=False) if column.dtype == pl.String else column
+        if values.null_count():
+            row = int(values.is_null().arg_max() or 0)
+            cell = "an empty cell" if column[row] is None else f"{column[row]!r}"
+            raise InputError(f"column {name!r} has {cell} where step {row + 1} needs a number in [0, 1]")
+        columns.append(values.to_numpy())
+    return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

@@ -1,0 +1,352 @@
+"""The only file that imports numba: how code written once runs compiled, interpreted and online.
+
+A policy (or a noise model) is an ordinary frozen dataclass. Its kernels are ordinary methods, written in the part of
+Python that numba knows. In compiled code ``self`` is a NamedTuple of the fields annotated ``float``, ``int`` or
+``bool``; its class tells numba which methods to use, so one loop serves every policy, and the loop's machine code can
+be cached on disk.
+
+Two traps decide the shape of this file. A dispatcher that is passed in or closed over misses numba's disk cache in
+every new process, so kernels are reached through ``overload`` instead. And ``overload`` alone would silently reuse old
+machine code after a kernel was edited, so a digest of all the code a kernel can reach sits in a closure cell of the
+cached function, where it is part of the cache's key.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import types as pytypes
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.core.errors import NumbaError
+from numba.extending import intrinsic, overload, register_jitable
+
+from driftbandits.errors import InputError
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+_ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_NUMBERS = {"float": float, "int": int, "bool": bool}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel(function: F) -> F:
+    """Let compiled kernels call ``function``, which stays a plain Python function for everyone else.
+
+    >>> @kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(4)
+    8
+    """
+    return register_jitable(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def loop(function: F) -> F:
+    """Compile a whole loop over arrays on its first call, and cache it on disk; ``.py_func`` is the plain function.
+
+    It may call kernels of its own file only: the cache notices when that file changes, and no other.
+    """
+    return numba.njit(cache=True, **_ENTRY_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+class Compiled:
+    """Base of everything whose methods are kernels: policies and noise models. Subclasses are frozen dataclasses."""
+
+    Numbers: ClassVar[Any]
+    """The NamedTuple class that stands for ``self`` in compiled code."""
+
+    @classmethod
+    def _numbers_class(cls) -> Any:
+        if "Numbers" not in cls.__dict__:
+            if not is_dataclass(cls):
+                raise InputError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True) above it")
+            names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]
+            made: Any = namedtuple("Numbers", names)  # noqa: PYI024 - the fields are only known at run time
+            # Pickled by reference, so that numba's cache finds the same class in the next process.
+            made.__module__, made.__qualname__, made.owner = cls.__module__, f"{cls.__qualname__}.Numbers", cls
+            cls.Numbers = made
+        return cls.Numbers
+
+    def compiled(self) -> Any:
+        """This object as compiled code sees it."""
+        kinds = {field.name: _NUMBERS.get(_type_name(field.type)) for field in fields(self)}  # type: ignore[arg-type]
+        return self._numbers_class()(*[kind(getattr(self, name)) for name, kind in kinds.items() if kind])
+
+
+def _type_name(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+
+
+# The generic verbs. In Python they call the method; in compiled code they become it.
+
+
+def select(policy: Any, state: Any, rng: np.random.Generator) -> int:
+    """The arm that ``policy`` pulls next."""
+    return policy.select(state, rng)  # type: ignore[no-any-return]
+
+
+def update(policy: Any, state: Any, arm: int, reward: float) -> None:
+    """Tell ``policy`` the reward of a pull."""
+    policy.update(state, arm, reward)
+
+
+def draw(noise: Any, mean: float, rng: np.random.Generator) -> float:
+    """One reward with the given mean."""
+    return noise.draw(mean, rng)  # type: ignore[no-any-return]
+
+
+def event_count(state: Any) -> int:
+    """How many events (tests passed, changes detected) the State has seen; 0 for policies that have none."""
+    return state.event[0].count if hasattr(state, "event") else 0
+
+
+def note_event(state: Any, log: Any, at: int) -> None:
+    """Copy the State's last event to ``log[at]``."""
+    if hasattr(state, "event"):
+        log[at] = state.event[0]
+
+
+@functools.cache
+def _method(owner: type, name: str) -> Any:
+    return register_jitable(**_OPTIONS)(getattr(owner, name))
+
+
+@overload(select, strict=False, jit_options=_OPTIONS)
+def _select(policy: Any, state: Any, rng: Any) -> Any:
+    method = _method(policy.instance_class.owner, "select")
+    return lambda policy, state, rng: method(policy, state, rng)
+
+
+@overload(update, strict=False, jit_options=_OPTIONS)
+def _update(policy: Any, state: Any, arm: Any, reward: Any) -> Any:
+    method = _method(policy.instance_class.owner, "update")
+    return lambda policy, state, arm, reward: method(policy, state, arm, reward)
+
+
+@overload(draw, strict=False, jit_options=_OPTIONS)
+def _draw(noise: Any, mean: Any, rng: Any) -> Any:
+    method = _method(noise.instance_class.owner, "draw")
+    return lambda noise, mean, rng: method(noise, mean, rng)
+
+
+def _has_events(state: Any) -> bool:
+    return isinstance(state, types.BaseNamedTuple) and "event" in state.fields
+
+
+@overload(event_count, strict=False, jit_options=_OPTIONS)
+def _event_count(state: Any) -> Any:
+    if _has_events(state):
+        return lambda state: state.event[0].count
+    return lambda state: 0
+
+
+@overload(note_event, strict=False, jit_options=_OPTIONS)
+def _note_event(state: Any, log: Any, at: Any) -> Any:
+    if _has_events(state):
+
+        def impl(state: Any, log: Any, at: Any) -> None:
+            log[at] = state.event[0]
+
+        return impl
+    return lambda state, log, at: None
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _borrowed(typing: Any, value: Any) -> Any:
+    """The same State without its claims on memory, which the caller holds anyway.
+
+    Taking an array out of a NamedTuple counts a reference, atomically, and numba does not always see that it need not: a
+    step then costs five times as much. An array that owns nothing has nothing to count.
+    """
+
+    def without_owner(context: Any, builder: Any, kind: Any, data: Any) -> Any:
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, data)
+            array.meminfo = array.meminfo.type(None)
+            array.parent = array.parent.type(None)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            parts = [builder.extract_value(data, index) for index in range(len(kind))]
+            parts = [without_owner(context, builder, part, value) for part, value in zip(kind, parts, strict=True)]
+            return context.make_tuple(builder, kind, parts)
+        return data
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return without_owner(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
+
+
+def borrowed(state: Any) -> Any:
+    """In Python, the State itself."""
+    return state
+
+
+@overload(borrowed, strict=False, jit_options=_OPTIONS)
+def _overloaded_borrowed(state: Any) -> Any:
+    return lambda state: _borrowed(state)
+
+
+# The entry points: the only functions that numba caches on disk.
+
+TALLY = np.dtype(
+    [("regret", "f8"), ("realised", "f8"), ("checkpoint", "i8"), ("events", "i8"), ("step", "i8")], align=True
+)
+"""What a run has accumulated so far; ``advance`` continues from it."""
+
+OUT_OF_RANGE = -1
+"""``advance`` answers this when the policy chose an arm that does not exist."""
+
+
+def _make_advance(digest: str) -> Callable[..., Any]:
+    def advance(
+        policy: Any,
+        noise: Any,
+        state: Any,
+        means: Any,
+        best: Any,
+        world: Any,
+        own: Any,
+        times: Any,
+        regret: Any,
+        realised: Any,
+        pulls: Any,
+        log: Any,
+        tally: Any,
+        stop: int,
+    ) -> int:
+        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Answers the step reached."""
+        assert digest
+        held = borrowed(state)
+        n_arms = means.shape[1]
+        total, received = tally[0].regret, tally[0].realised
+        checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(held)
+        step = tally[0].step
+        while step < stop:
+            arm = select(policy, held, own)
+            if arm < 0 or arm >= n_arms:
+                tally[0].step = step
+                return OUT_OF_RANGE
+            reward = draw(noise, means[step, arm], world)
+            update(policy, held, arm, reward)
+            total += best[step] - means[step, arm]
+            received += best[step] - reward
+            pulls[arm] += 1
+            step += 1
+            if step == times[checkpoint]:
+                regret[checkpoint] = total
+                realised[checkpoint] = received
+                checkpoint += 1
+            if event_count(held) != seen:
+                seen = event_count(held)
+                if len(log) > 0:
+                    note_event(held, log, events)
+                    events += 1
+                    if events == len(log):
+                        break
+        tally[0].regret, tally[0].realised = total, received
+        tally[0].checkpoint, tally[0].events, tally[0].step = checkpoint, events, step
+        return step
+
+    return advance
+
+
+def _make_select(digest: str) -> Callable[..., Any]:
+    def select_once(policy: Any, state: Any, rng: Any) -> int:
+        assert digest
+        return select(policy, borrowed(state), rng)
+
+    return select_once
+
+
+def _make_update(digest: str) -> Callable[..., Any]:
+    def update_once(policy: Any, state: Any, arm: int, reward: float) -> None:
+        assert digest
+        update(policy, borrowed(state), arm, reward)
+
+    return update_once
+
+
+_MAKERS = {"advance": _make_advance, "select": _make_select, "update": _make_update}
+interpreted_advance = _make_advance("interpreted")
+"""The same loop in plain Python: for policies that know nothing of numba, and to check the compiled ones against."""
+
+
+@functools.cache
+def entry(verb: str, *owners: type) -> Callable[..., Any]:
+    """The compiled ``advance``, ``select`` or ``update`` for these classes (a policy's, and for advance a noise's)."""
+    function = _MAKERS[verb](_digest(owners))
+    # A cache file of its own for each pair: a user's module that has since vanished can't spoil anyone else's.
+    function.__qualname__ = verb + "".join(f"-{owner.__module__}.{owner.__qualname__}" for owner in owners)
+    importable = all(owner.__module__ != "__main__" and "<locals>" not in owner.__qualname__ for owner in owners)
+    return _explain(numba.njit(cache=importable, **_ENTRY_OPTIONS)(function), owners)
+
+
+def _explain(dispatcher: Any, owners: tuple[type, ...]) -> Callable[..., Any]:
+    """Turn numba's complaint about a kernel it cannot compile into words for the kernel's author."""
+
+    @functools.wraps(dispatcher.py_func)
+    def call(*arguments: Any) -> Any:
+        try:
+            return dispatcher(*arguments)
+        except NumbaError as error:
+            raise InputError(
+                f"{owners[0].__name__} cannot be compiled: its kernels use something numba does not know. "
+                f"Change that, or drop the base class Policy to run it as plain Python. numba says:\n{_short(error)}"
+            ) from None
+
+    return call
+
+
+def _short(error: Exception) -> str:
+    """numba's message without the types it spells out over and over."""
+    lines = [line for line in str(error).splitlines() if line.strip() and len(line) < 160]
+    return "\n".join(lines[:16])
+
+
+# The digest: everything a kernel's machine code depends on.
+
+
+def _digest(owners: tuple[type, ...]) -> str:
+    roots = [getattr(owner, name) for owner in owners for name in ("select", "update", "draw") if hasattr(owner, name)]
+    sha = hashlib.sha256()
+    seen: set[int] = set()
+    todo: list[Any] = [*roots, _make_advance, select, update, draw]
+    while todo:
+        item = todo.pop(0)
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, pytypes.FunctionType):
+            for code in _codes(item.__code__):
+                sha.update(code.co_code + repr([c for c in code.co_consts if not hasattr(c, "co_code")]).encode())
+                sha.update(repr((code.co_names, code.co_varnames)).encode())
+                todo += [item.__globals__[name] for name in code.co_names if name in item.__globals__]
+                todo += _members(item.__globals__, code.co_names)
+            todo += [cell.cell_contents for cell in item.__closure__ or ()]
+        elif isinstance(item, (int, float, str, tuple, np.dtype)):
+            sha.update(repr(item).encode())
+        elif isinstance(item, np.ndarray):
+            sha.update(item.tobytes())
+    return sha.hexdigest()
+
+
+def _codes(code: Any) -> Iterator[Any]:
+    yield code
+    for constant in code.co_consts:
+        if hasattr(constant, "co_code"):
+            yield from _codes(constant)
+
+
+def _members(namespace: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+    """Functions and constants reached through a module, as in ``helpers.bonus``; not those of numpy, math and numba."""
+    modules = [namespace[name] for name in names if isinstance(namespace.get(name), pytypes.ModuleType)]
+    own = [module for module in modules if module.__name__.split(".")[0] not in ("numpy", "math", "numba")]
+    return [getattr(module, name) for module in own for name in names if hasattr(module, name)]

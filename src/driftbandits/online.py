@@ -1,0 +1,84 @@
+"""A policy played by hand, one step at a time, on compiled kernels and with every input checked."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from driftbandits.checks import check_whole
+from driftbandits.errors import InputError
+from driftbandits.kernels import entry
+from driftbandits.policies.base import Policy
+
+LARGEST_REWARD = 1e100
+"""Larger rewards would overflow sums of squares; no policy here is asked to bear them."""
+
+
+class Online:
+    """One run of a policy in the caller's hands: ``arm = play.select()``, then ``play.update(arm, reward)``.
+
+    A wrong arm or reward raises InputError and changes nothing. ``snapshot`` and ``restore`` continue bit for bit.
+
+    >>> from driftbandits.policies import RoundRobin
+    >>> play = Online(RoundRobin(), n_arms=2, seed=1)
+    >>> for reward in (0.3, 0.9, 0.4):
+    ...     arm = play.select()
+    ...     play.update(arm, reward)
+    >>> play.select()
+    1
+    """
+
+    def __init__(self, policy: Any, n_arms: int, seed: int = 0) -> None:
+        self.policy = policy
+        self.n_arms = check_whole("n_arms", n_arms, 1)
+        self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
+        self.state = policy.init(self.n_arms)
+        self._grows = isinstance(policy, Policy) and type(policy).reserve is not Policy.reserve
+        if isinstance(policy, Policy):
+            self._me = policy.compiled()
+            self._select, self._update = entry("select", type(policy)), entry("update", type(policy))
+        else:
+            self._me = policy
+            self._select, self._update = type(policy).select, type(policy).update
+
+    def select(self) -> int:
+        """The arm to pull now."""
+        return int(self._select(self._me, self.state, self.rng))
+
+    def update(self, arm: int, reward: float) -> None:
+        """Learn the reward of the arm that ``select`` chose."""
+        reward = float(reward)
+        if not math.isfinite(reward) or abs(reward) > LARGEST_REWARD:
+            raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
+        if not 0 <= arm < self.n_arms or arm != int(arm):
+            raise InputError(f"there is no arm {arm!r}: arms are 0 to {self.n_arms - 1}")
+        if self._grows:
+            self.state = self.policy.reserve(self.state, 1)
+        self._update(self._me, self.state, int(arm), reward)
+
+    def snapshot(self) -> bytes:
+        """Everything learnt and the random generator's place, as bytes."""
+        buffer = io.BytesIO()
+        np.savez(buffer, rng=np.array(json.dumps(self.rng.bit_generator.state, default=_listed)), **self.state._asdict())
+        return buffer.getvalue()
+
+    def restore(self, data: bytes) -> None:
+        """Go back to a snapshot taken of the same policy with the same number of arms."""
+        fresh = self.policy.init(self.n_arms)
+        try:
+            with np.load(io.BytesIO(data)) as stored:
+                rng = json.loads(str(stored["rng"]))
+                arrays = {name: stored[name].astype(array.dtype, casting="equiv") for name, array in fresh._asdict().items()}
+        except Exception as error:
+            raise InputError(f"this is not a snapshot of {type(self.policy).__name__}: {error}") from error
+        rng["state"]["state"] = np.array(rng["state"]["state"], np.uint64)
+        self.rng.bit_generator.state = rng
+        self.state = type(fresh)(**{name: array.view(type(getattr(fresh, name))) for name, array in arrays.items()})
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist()

@@ -1,0 +1,69 @@
+"""What a policy is: immutable hyper-parameters, a State, and two kernels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from driftbandits.errors import InputError
+from driftbandits.kernels import Compiled
+
+State: TypeAlias = Any
+"""A NamedTuple of numpy arrays, most of them record arrays: everything a policy has learnt, and the values it runs on."""
+
+Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
+
+
+class Policy(Compiled):
+    """Base of compiled policies; subclasses are frozen dataclasses of hyper-parameters.
+
+    A policy has ``init(n_arms) -> State`` in plain Python, and two kernels in the part of Python that numba knows:
+    ``select(self, state, rng) -> arm`` and ``update(self, state, arm, reward)``. In the kernels ``self`` has the fields
+    annotated ``float``, ``int`` or ``bool``. ``update`` must be told the arm that ``select`` chose.
+
+    A State may be longer than needed: what lies beyond its logical length is never read before it is written. So a
+    simulation allocates it once (``reserve``) and starts every run by copying ``init``'s few bytes over it.
+    """
+
+    arms: ClassVar[tuple[int, float]] = (2, math.inf)
+    """The smallest and the largest number of arms the policy is defined for."""
+
+    def init(self, n_arms: int) -> State:
+        """The State before the first step."""
+        raise NotImplementedError
+
+    def select(self, state: State, rng: np.random.Generator) -> int:
+        """Kernel: the arm to pull now."""
+        raise NotImplementedError
+
+    def update(self, state: State, arm: int, reward: float) -> None:
+        """Kernel: learn from the reward of that pull."""
+        raise NotImplementedError
+
+    def reserve(self, state: State, steps: int) -> State:
+        """The same State with room for ``steps`` more updates; itself when it has room already."""
+        return state
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """What the policy chose to run with (window, gamma, ...), by name; known before it runs."""
+        return {}
+
+    def check_arms(self, n_arms: int) -> None:
+        """Raise InputError when the policy is not defined for so many arms."""
+        low, high = self.arms
+        if not low <= n_arms <= high:
+            wanted = f"exactly {low}" if low == high else f"at least {low}"
+            raise InputError(f"{type(self).__name__} is defined for {wanted} arms, not for {n_arms}")
+
+
+def records(length: int, **columns: str) -> Records:
+    """A zeroed record array with aligned columns: the building block of a State.
+
+    >>> arms = records(3, pulls="i8", total="f8")
+    >>> arms[1].pulls += 1
+    >>> arms.pulls
+    array([0, 1, 0])
+    """
+    return np.zeros(length, np.dtype(list(columns.items()), align=True)).view(np.recarray)

@@ -1,0 +1,301 @@
+"""SnoozeIt: pull both arms in turn until one is clearly better, then snooze the other for as long as that stays safe."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftbandits.checks import check_drift, check_horizon
+from driftbandits.errors import InputError
+from driftbandits.kernels import kernel
+from driftbandits.policies.base import Policy, Records, records
+
+VARIANTS = ("modified", "original", "released")
+PICKS = ("largest", "smallest")
+C1 = 72.0
+"""The paper's c1: a window of w pulls can show a gap of lambda(w) = sqrt(c1 L / w)."""
+GUARD = 1e-9
+"""Relative slack of the shortcuts below, far above rounding: they may look once too often, never once too rarely."""
+ROOM = 1024
+
+
+class SnoozeItState(NamedTuple):
+    """``sums[m]`` is arm 0's rewards less arm 1's over the first m steps of the episode."""
+
+    rule: Records
+    run: Records
+    sides: Records
+    sums: np.ndarray[Any, np.dtype[np.float64]]
+    links: np.ndarray[Any, np.dtype[np.int32]]
+    event: Records
+
+
+@dataclass(frozen=True)
+class SnoozeIt(Policy):
+    """SnoozeIt for two arms whose means move by at most ``drift`` a step (Krishnamurthy and Gopalan).
+
+    With L = ln T and r(w) = confidence * sqrt(2 L / w), an episode that starts after time t_i pulls the arms in turn
+    (active phase). After every step t it asks whether for some w in [w_min, (t - t_i)/2] the means of the two arms'
+    last w pulls differ by more than 4 r(w) - delta, w_min = ceil(confidence^2 c1 L), c1 = 72. If so, at t = g, the
+    arm behind is snoozed (passive phase) when the buffer is long enough; then a new episode begins:
+
+    - ``modified`` (Algorithm 2): buf = lambda(w)/(6 delta), lambda(w) = confidence * sqrt(c1 L / w); snooze if
+      buf > 2w, until floor(g - 2w + buf).
+    - ``original`` (Algorithm 1): the same with tau = g - t_i in place of 2w, so buf = (2/delta) sqrt(L/tau).
+    - ``released`` (the authors' experiment code): tests only after an even number of steps, without "- delta" and
+      without w_min, takes the smallest window, lambda(w) = sqrt(36 L / w), buf = lambda/(3 delta), no floor, and pulls
+      the better arm first after a snooze. Its buffer is longer than the paper's proof allows.
+
+    ``confidence`` = 1 is the paper; less makes the test more eager. ``pick`` says which passing window counts: the
+    ``largest`` (the paper's) or the ``smallest``; None takes the variant's own.
+
+    It must know the horizon T and the drift limit delta, and rewards should be 1/2-sub-Gaussian. With delta = 0 a snooze
+    never ends. A step costs O(1) amortised, whatever the length of the active phase: every window is tested at every
+    step, but by a convex hull (see ``docs/snoozeit.md``).
+
+    Citation: R. Krishnamurthy, A. Gopalan, "On Slowly-varying Non-stationary Bandits", 2021.
+
+    >>> SnoozeIt(horizon=162_755, drift=1 / 48_000).parameters(2)["shortest_window"]
+    865
+    """
+
+    horizon: int
+    drift: float
+    variant: str = "modified"
+    confidence: float = 1.0
+    pick: str | None = None
+
+    arms: ClassVar[tuple[int, float]] = (2, 2)
+
+    def __post_init__(self) -> None:
+        check_horizon(self.horizon)
+        check_drift(self.drift)
+        if self.variant not in VARIANTS:
+            raise InputError(f"unknown variant {self.variant!r}; choose one of {', '.join(VARIANTS)}")
+        if self.pick is not None and self.pick not in PICKS:
+            raise InputError(f"unknown pick {self.pick!r}; choose one of {', '.join(PICKS)}")
+        if not (math.isfinite(self.confidence) and self.confidence > 0):
+            raise InputError(f"confidence must be positive and finite; got {self.confidence!r}")
+        if 2 * self._shortest_window() > self.horizon:
+            warnings.warn(
+                f"SnoozeIt's test can never pass: it needs {2 * self._shortest_window():,} steps and the horizon is "
+                f"{self.horizon:,}, so this is round robin. A longer horizon or a smaller confidence helps.",
+                stacklevel=3,
+            )
+
+    def _shortest_window(self) -> int:
+        if self.variant == "released":
+            return 1
+        return max(1, math.ceil(self.confidence**2 * C1 * math.log(self.horizon)))
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """The shortest window; C and delta' of the threshold C sqrt(w) - delta' w on sums; lambda(1) and buf(1)."""
+        log_t = math.log(self.horizon)
+        released = self.variant == "released"
+        gap = self.confidence * math.sqrt((C1 / 2 if released else C1) * log_t)
+        return {
+            "shortest_window": self._shortest_window(),
+            "threshold": 4 * self.confidence * math.sqrt(2 * log_t),
+            "slack": 0.0 if released else self.drift,
+            "gap": gap,
+            "buffer": gap / ((3 if released else 6) * self.drift) if self.drift > 0 else math.inf,
+        }
+
+    def init(self, n_arms: int) -> SnoozeItState:
+        self.check_arms(n_arms)
+        rule = records(
+            1,
+            shortest_window="i8",
+            threshold="f8",
+            slack="f8",
+            gap="f8",
+            buffer="f8",
+            first_threshold="f8",
+            whole_phase="i8",
+            released="i8",
+            smallest="i8",
+        )
+        for name, value in self.parameters(n_arms).items():
+            rule[name] = value
+        rule.first_threshold = _threshold(rule[0], int(rule[0].shortest_window))
+        rule.whole_phase = self.variant == "original"
+        rule.released = self.variant == "released"
+        rule.smallest = (self.pick or ("smallest" if rule[0].released else "largest")) == "smallest"
+        state = SnoozeItState(
+            rule,
+            records(1, t="i8", start="i8", next="i8", snoozed="i8", wake="f8"),
+            records(4, level="f8", top="i8", pending="i8"),
+            np.zeros(1),
+            np.zeros((1, 2), np.int32),
+            records(
+                1,
+                count="i8",
+                start="i8",
+                passed="i8",
+                arm="i8",
+                window="i8",
+                gap="f8",
+                buffer="f8",
+                snoozed="i8",
+                until="f8",
+            ),
+        )
+        _begin_episode(state)
+        return state
+
+    def reserve(self, state: SnoozeItState, steps: int) -> SnoozeItState:
+        """Room for the current active phase and ``steps`` more; gives back what an ended phase left behind."""
+        run = state.run[0]
+        used = 0 if run.snoozed >= 0 else int(run.t - run.start)
+        needed, room = used + steps + 1, len(state.sums)
+        if needed <= room <= 4 * (needed + ROOM):
+            return state
+        sums, links = np.empty(needed + used + ROOM), np.empty((needed + used + ROOM, 2), np.int32)
+        sums[: used + 1] = state.sums[: used + 1]
+        links[: used + 1] = state.links[: used + 1]
+        return state._replace(sums=sums, links=links)
+
+    def select(self, state: SnoozeItState, rng: np.random.Generator) -> int:
+        return state.run[0].next  # type: ignore[no-any-return]
+
+    def update(self, state: SnoozeItState, arm: int, reward: float) -> None:
+        run = state.run[0]
+        run.t += 1
+        if run.snoozed >= 0:
+            if run.t >= run.wake:
+                _respawn(state, arm)
+            return
+        m = run.t - run.start
+        state.sums[m] = state.sums[m - 1] + (reward if arm == 0 else -reward)
+        run.next = 1 - arm
+        if m // 2 >= state.rule[0].shortest_window and not (state.rule[0].released and m % 2 == 1):
+            window = _test(state, m)
+            if window > 0:
+                _conclude(state, m, window, arm)
+
+
+@kernel
+def _begin_episode(state: SnoozeItState) -> None:
+    run = state.run[0]
+    run.start = run.t
+    run.snoozed = -1
+    state.sums[0] = 0.0
+    for index in range(4):
+        side = state.sides[index]
+        side.level = np.inf
+        side.top = -1
+        side.pending = index // 2
+
+
+@kernel
+def _respawn(state: SnoozeItState, arm: int) -> None:
+    """The snoozed arm is active again; the least recently pulled arm goes first, in the released form the better one."""
+    run = state.run[0]
+    run.next = 1 - run.snoozed if state.rule[0].released else 1 - arm
+    _begin_episode(state)
+
+
+@kernel
+def _conclude(state: SnoozeItState, m: int, window: int, arm: int) -> None:
+    """The test passed with this window: write the event, and snooze the arm behind or end the episode."""
+    run, rule, event = state.run[0], state.rule[0], state.event[0]
+    lead = state.sums[m] - state.sums[m - 2 * window]
+    span = m if rule.whole_phase else 2 * window
+    event.count += 1
+    event.start = run.start
+    event.passed = run.t
+    event.arm = 0 if lead >= 0 else 1
+    event.window = window
+    event.gap = rule.gap / math.sqrt(window)
+    event.buffer = rule.buffer / math.sqrt(span / 2)
+    event.snoozed = 1 if event.buffer > span else 0
+    event.until = run.t
+    if event.snoozed:
+        event.until = run.t - span + event.buffer
+        if not rule.released:
+            event.until = np.floor(event.until)
+        run.snoozed = 1 - event.arm
+        run.wake = event.until
+        run.next = event.arm
+        if run.t >= run.wake:
+            _respawn(state, arm)
+    else:
+        _begin_episode(state)
+
+
+# The test, exactly, without looking at every window. A window of w pairs that ends now, after m steps of the episode,
+# starts at j = m - 2w; arm 0 passes when sums[m] - sums[j] > C sqrt(w) - slack w, arm 1 when the negative does. Points
+# j of m's parity and a direction make a "side": four in all, index 2 * parity + (0 for arm 0, 1 for arm 1).
+
+
+@kernel
+def _threshold(rule: Any, window: int) -> float:
+    return rule.threshold * math.sqrt(window) - rule.slack * window  # type: ignore[no-any-return]
+
+
+@kernel
+def _test(state: SnoozeItState, m: int) -> int:
+    """The window that counts among those that pass after m steps; 0 if none does."""
+    rule = state.rule[0]
+    newest = state.sums[m - 2 * rule.shortest_window]
+    rise = rule.slack * (m // 2)
+    guard = GUARD * (1.0 + abs(state.sums[m]))
+    near = False
+    for direction in range(2):
+        sign = 1.0 - 2.0 * direction
+        side = state.sides[2 * (m % 2) + direction]
+        # Between two looks a point's margin shrinks by no more than `height` grows: its threshold falls by at most
+        # slack a pair. So while height stays below the level set at the last look, no window of this side can pass.
+        height = sign * state.sums[m] + rise
+        side.level = min(side.level, rule.first_threshold + sign * newest + rise)
+        if height > side.level - guard:
+            margin = _least_margin(state, m, direction)
+            side.level = margin + height
+            near = near or margin < guard
+    return _passing_window(state, m) if near else 0
+
+
+@kernel
+def _least_margin(state: SnoozeItState, m: int, direction: int) -> float:
+    """How far the closest window of a side is from passing.
+
+    ``sign * (sums[m] - sums[j]) - threshold`` is convex in the point (j, sign * sums[j]) and falls in its second
+    coordinate, so its maximum lies at a vertex of the lower convex hull of those points. The hull is a stack, linked
+    through ``links``; points enter it, left to right, when they are needed.
+    """
+    side, rule = state.sides[2 * (m % 2) + direction], state.rule[0]
+    sums, links = state.sums, state.links
+    sign = 1.0 - 2.0 * direction
+    while side.pending <= m - 2 * rule.shortest_window:
+        point, middle = side.pending, side.top
+        while middle >= 0 and links[middle, direction] >= 0:
+            left = links[middle, direction]
+            chord = sign * (sums[point] - sums[left]) * (middle - left)
+            if sign * (sums[middle] - sums[left]) * (point - left) < chord:
+                break
+            middle = left
+        links[point, direction] = middle
+        side.top = point
+        side.pending += 2
+    least = np.inf
+    point = side.top
+    while point >= 0:
+        least = min(least, _threshold(rule, (m - point) // 2) - sign * (sums[m] - sums[point]))
+        point = links[point, direction]
+    return least
+
+
+@kernel
+def _passing_window(state: SnoozeItState, m: int) -> int:
+    """Look at the windows one by one: done once an episode, so a step still costs O(1) amortised."""
+    rule, sums = state.rule[0], state.sums
+    shortest, longest = rule.shortest_window, m // 2
+    for step in range(longest - shortest + 1):
+        window = shortest + step if rule.smallest else longest - step
+        if abs(sums[m] - sums[m - 2 * window]) > _threshold(rule, window):
+            return window  # type: ignore[no-any-return]
+    return 0

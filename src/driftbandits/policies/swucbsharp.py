@@ -1,0 +1,166 @@
+"""SW-UCB#: UCB over a window that grows with time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from driftbandits.checks import check_between, check_drift, check_horizon
+from driftbandits.errors import InputError
+from driftbandits.kernels import kernel
+from driftbandits.policies.base import Policy, Records, records
+
+FIRST_ROOM = 64
+FOREVER = 1 << 60
+ROUNDING = 1e-9
+
+
+class SWUCBSharpState(NamedTuple):
+    """``ring`` holds the last pulls; step s sits at s modulo its length, a power of two."""
+
+    run: Records
+    arms: Records
+    ring: Records
+
+
+@dataclass(frozen=True)
+class SWUCBSharp(Policy):
+    """SW-UCB# (Wei and Srivastava): at time t pull the arm with the largest mean + sqrt((1 + alpha) ln t / n).
+
+    Mean and count n are taken over the last tau(t-1) steps, tau(t) = min(ceil(lam t^alpha), t); an arm not pulled there
+    goes first; ties go to the lowest arm. Tuning for slow drift delta = T^(-kappa): alpha = min(1, 3 kappa / 4),
+    lam = 4.3. For abrupt changes, about T^nu of them: alpha = (1 - nu)/2, lam = 12.3; give ``nu`` instead of ``drift``.
+    It must know T and delta (or nu), or be given alpha and lam. A step costs O(K), whatever the window.
+
+    Citation: L. Wei, V. Srivastava, "On Abruptly-Changing and Slowly-Varying Multiarmed Bandit Problems", ACC 2018.
+
+    >>> chosen = SWUCBSharp(horizon=162_755, drift=1 / 4_800).parameters(2)
+    >>> round(chosen["alpha"], 5), chosen["window_at_end"]
+    (0.52977, 2480)
+    """
+
+    horizon: int | None = None
+    drift: float | None = None
+    nu: float | None = None
+    alpha: float | None = None
+    lam: float | None = None
+
+    def __post_init__(self) -> None:
+        check_between("nu", self.nu, 0.0, 1.0)
+        check_between("alpha", self.alpha, 0.0, 1.0)
+        if self.lam is not None and not (math.isfinite(self.lam) and self.lam > 0):
+            raise InputError(f"lam must be positive and finite; got {self.lam!r}")
+        if self.drift is not None and self.nu is not None:
+            raise InputError("SWUCBSharp takes drift (slow) or nu (abrupt), not both")
+        if self.alpha is None and self.nu is None:
+            if self.horizon is None or self.drift is None:
+                raise InputError("SWUCBSharp needs horizon and drift (or nu) to choose alpha, or alpha=... itself")
+            check_horizon(self.horizon)
+            check_drift(self.drift)
+            if self.drift == 0:
+                raise InputError("SWUCBSharp's kappa is -ln(drift)/ln(T), infinite for drift=0: give alpha=... (1 keeps all)")
+            if self.horizon < 2:
+                raise InputError("SWUCBSharp's kappa is -ln(drift)/ln(T), undefined for horizon=1: give alpha=...")
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """alpha, lam and, where the horizon is known, the window at its end."""
+        alpha, lam = self.alpha, self.lam
+        if alpha is None and self.nu is not None:
+            alpha = (1 - self.nu) / 2
+        elif alpha is None:
+            assert self.horizon is not None
+            assert self.drift is not None
+            alpha = min(1.0, 0.75 * -math.log(self.drift) / math.log(self.horizon))
+        if lam is None:
+            lam = 4.3 if self.nu is None else 12.3
+        chosen = {"alpha": alpha, "lam": lam}
+        return chosen if self.horizon is None else {**chosen, "window_at_end": _window(lam, alpha, self.horizon)}
+
+    def init(self, n_arms: int) -> SWUCBSharpState:
+        self.check_arms(n_arms)
+        chosen = self.parameters(n_arms)
+        state = SWUCBSharpState(
+            records(1, alpha="f8", lam="f8", t="i8", window="i8", look_at="i8", refresh_at="i8"),
+            records(n_arms, count="i8", total="f8"),
+            records(FIRST_ROOM, arm="i8", reward="f8"),
+        )
+        state.run.alpha, state.run.lam = chosen["alpha"], chosen["lam"]
+        state.run.look_at = state.run.refresh_at = 1
+        return state
+
+    def reserve(self, state: SWUCBSharpState, steps: int) -> SWUCBSharpState:
+        """Room for the window as it will be ``steps`` later."""
+        run = state.run[0]
+        needed = _window(float(run.lam), float(run.alpha), int(run.t) + steps) + 1
+        if needed <= len(state.ring):
+            return state
+        ring = records(1 << (needed - 1).bit_length(), arm="i8", reward="f8")
+        for step in range(int(run.t - run.window) + 1, int(run.t) + 1):
+            ring[step % len(ring)] = state.ring[step % len(state.ring)]
+        return state._replace(ring=ring)
+
+    def select(self, state: SWUCBSharpState, rng: np.random.Generator) -> int:
+        run, arms = state.run[0], state.arms
+        width = (1.0 + run.alpha) * math.log(run.t + 1)
+        best, best_index = 0, -np.inf
+        for arm in range(len(arms)):
+            count = arms[arm].count
+            if count == 0:
+                return arm
+            share = 1.0 / count
+            index = arms[arm].total * share + math.sqrt(width * share)
+            if index > best_index:
+                best, best_index = arm, index
+        return best
+
+    def update(self, state: SWUCBSharpState, arm: int, reward: float) -> None:
+        run, arms, ring = state.run[0], state.arms, state.ring
+        last = len(ring) - 1
+        run.t += 1
+        ring[run.t & last].arm = arm
+        ring[run.t & last].reward = reward
+        arms[arm].count += 1
+        arms[arm].total += reward
+        window = run.window
+        if run.t >= run.look_at:
+            window = _window(run.lam, run.alpha, run.t)
+            run.look_at = run.t + 1
+            if window < run.t:
+                run.look_at += _steps_without_growth(run.lam, run.alpha, run.t)
+        if window == run.window:
+            leaving = ring[(run.t - window) & last]
+            arms[leaving.arm].count -= 1
+            arms[leaving.arm].total -= leaving.reward
+        run.window = window
+        if run.t >= run.refresh_at:
+            _refresh(state)
+
+
+@kernel
+def _window(lam: float, alpha: float, t: int) -> int:
+    """tau(t) = min(ceil(lam t^alpha), t)."""
+    return min(math.ceil(lam * float(t) ** alpha), t)
+
+
+@kernel
+def _steps_without_growth(lam: float, alpha: float, t: int) -> int:
+    """How many steps the window surely keeps its length after step t; lam t^alpha is concave, so a tangent tells."""
+    if alpha == 0.0:
+        return FOREVER
+    length = lam * float(t) ** alpha
+    return int(min((math.ceil(length) / length - 1.0) * t / alpha * (1.0 - ROUNDING), float(FOREVER)))
+
+
+@kernel
+def _refresh(state: SWUCBSharpState) -> None:
+    """Add the window up afresh, once in each window's length, so that rounding never accumulates."""
+    run, arms, ring = state.run[0], state.arms, state.ring
+    for arm in range(len(arms)):
+        arms[arm].total = 0.0
+    for step in range(run.t - run.window + 1, run.t + 1):
+        pull = ring[step & (len(ring) - 1)]
+        arms[pull.arm].total += pull.reward
+    run.refresh_at = run.t + run.window

@@ -1,0 +1,126 @@
+"""Rexp3, Exp3.S, SW-UCB#: against plain twins on whole trajectories, and against the published tunings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import NaiveExp3S, NaiveRexp3, NaiveSWUCBSharp
+
+import driftbandits as db
+
+
+def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
+    rng = np.random.Generator(np.random.SFC64(seed))
+    means = 0.5 + 0.4 * np.sin(0.01 * np.arange(steps)[:, None] + np.arange(n_arms))
+    if kind == "bernoulli":
+        return (rng.random((steps, n_arms)) < means).astype(float)
+    return np.asarray(means + 0.5 * rng.standard_normal((steps, n_arms)))
+
+
+SHARED = {
+    "kind": st.sampled_from(["gaussian", "bernoulli"]),
+    "seed": st.integers(0, 2**32),
+    "steps": st.integers(1, 400),
+    "n_arms": st.integers(2, 6),
+}
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(**SHARED, batch=st.integers(1, 700), gamma=st.floats(0.01, 1.0))
+def test_rexp3(kind: str, seed: int, steps: int, n_arms: int, batch: int, gamma: float) -> None:
+    play, twin = db.Online(db.Rexp3(batch=batch, gamma=gamma), n_arms, seed), NaiveRexp3(n_arms, batch, gamma)
+    follow_random(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(**SHARED, alpha=st.floats(1e-6, 1.0), gamma=st.floats(0.01, 1.0))
+def test_exp3s(kind: str, seed: int, steps: int, n_arms: int, alpha: float, gamma: float) -> None:
+    play, twin = db.Online(db.Exp3S(alpha=alpha, gamma=gamma), n_arms, seed), NaiveExp3S(n_arms, alpha, gamma)
+    follow_random(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+
+
+def follow_random(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], seed: int) -> None:
+    rng = np.random.Generator(np.random.SFC64(seed))
+    for row in rewards:
+        mine = play.state.arms.probability.tolist()
+        assert all(abs(p / q - 1) < 1e-9 for p, q in zip(mine, twin.probabilities(), strict=True))
+        assert abs(sum(mine) - 1) < 1e-12
+        arm = play.select()
+        assert arm == twin.select(rng)
+        play.update(arm, row[arm])
+        twin.update(arm, row[arm])
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(**SHARED, alpha=st.sampled_from([0.0, 0.1, 0.53, 0.8, 1.0]), lam=st.sampled_from([0.3, 1.0, 4.3, 12.3]))
+def test_swucbsharp(kind: str, seed: int, steps: int, n_arms: int, alpha: float, lam: float) -> None:
+    play, twin = db.Online(db.SWUCBSharp(alpha=alpha, lam=lam), n_arms, seed), NaiveSWUCBSharp(n_arms, alpha, lam)
+    for row in rewards_of(kind, seed, steps, n_arms):
+        arm = play.select()
+        assert arm == twin.select()
+        play.update(arm, row[arm])
+        twin.update(arm, row[arm])
+
+
+@pytest.mark.parametrize(
+    ("drift", "batch", "rexp3_gamma", "exp3s_gamma"), [(1 / 4_800, 318, 0.05037, 0.1928), (1 / 48_000, 1_473, 0.0234, 0.0895)]
+)
+def test_published_tunings(drift: float, batch: int, rexp3_gamma: float, exp3s_gamma: float) -> None:
+    rexp3 = db.Rexp3(162_755, drift).parameters(2)
+    assert rexp3["batch"] == batch
+    assert rexp3["gamma"] == pytest.approx(rexp3_gamma, abs=5e-5)
+    exp3s = db.Exp3S(162_755, drift).parameters(2)
+    assert exp3s["gamma"] == pytest.approx(exp3s_gamma, abs=5e-5)
+    assert exp3s["alpha"] == 1 / 162_755
+
+
+def test_published_window() -> None:
+    chosen = db.SWUCBSharp(162_755, 1 / 4_800).parameters(2)
+    assert chosen["alpha"] == pytest.approx(0.52977, abs=5e-6)
+    assert chosen["lam"] == 4.3
+    assert chosen["window_at_end"] == 2_480
+    abrupt = db.SWUCBSharp(162_755, nu=0.2).parameters(2)
+    assert (abrupt["alpha"], abrupt["lam"]) == (0.4, 12.3)
+
+
+def test_what_is_given_by_hand_is_used() -> None:
+    assert db.Rexp3(1_000, 0.01, batch=7, gamma=0.3).parameters(2) == {"batch": 7, "gamma": 0.3}
+    assert db.Exp3S(1_000, 0.01, alpha=0.2, gamma=0.3).parameters(2) == {"alpha": 0.2, "gamma": 0.3}
+    assert db.SWUCBSharp(alpha=0.5, lam=2.0).parameters(2) == {"alpha": 0.5, "lam": 2.0}
+
+
+@pytest.mark.parametrize("name", ["Rexp3", "Exp3S", "SWUCBSharp", "SnoozeIt", "RoundRobin", "Uniform"])
+@pytest.mark.parametrize("n_arms", [2, 5])
+def test_ten_million_steps_at_the_extremes(name: str, n_arms: int) -> None:
+    """Rewards of exactly 0 and 1 for 10^7 steps: the State stays finite and probabilities still sum to one."""
+    policy: Any = {"Rexp3": db.Rexp3, "Exp3S": db.Exp3S, "SWUCBSharp": db.SWUCBSharp, "SnoozeIt": db.SnoozeIt}.get(name)
+    policy = policy(10**7, 1e-6) if policy else getattr(db, name)()
+    if n_arms > policy.arms[1]:
+        pytest.skip("a policy for two arms")
+    from driftbandits.engine import Job
+
+    means = np.zeros((10**7, n_arms))
+    means[:, -1] = 1.0
+    job = Job(policy, db.Instance(means), db.Bernoulli(), np.array([10**7]), seed=0)
+    state = job._fresh_state()
+    assert job._play(state, 0, lambda steps: True, 10**7) is not None
+    for array in state:
+        for field in array.dtype.names or ():
+            if field not in ("level", "wake"):
+                assert np.isfinite(array[field]).all(), field
+    if name in ("Rexp3", "Exp3S"):
+        assert abs(state.arms.probability.sum() - 1) < 1e-12
+        assert state.arms.probability.min() > 0
+
+
+def test_an_outlier_leaves_the_window_with_its_rounding() -> None:
+    """1e15 once would spoil running sums for ever; the window's sums are added up afresh."""
+    play = db.Online(db.SWUCBSharp(alpha=0.0, lam=100.0), 2)
+    for step in range(1_000):
+        play.update(play.select(), 1e15 if step == 50 else 0.1)
+    arms = play.state.arms
+    np.testing.assert_allclose(arms.total / arms["count"], 0.1, rtol=1e-12)
