@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import NaiveExp3S, NaiveRexp3, NaiveSWUCBSharp
 
 import driftbandits as db
+from naive import NaiveExp3S, NaiveRexp3, NaiveSWUCBSharp
 
 
 def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
@@ -67,7 +67,8 @@ def test_swucbsharp(kind: str, seed: int, steps: int, n_arms: int, alpha: float,
 
 
 @pytest.mark.parametrize(
-    ("drift", "batch", "rexp3_gamma", "exp3s_gamma"), [(1 / 4_800, 318, 0.05037, 0.1928), (1 / 48_000, 1_473, 0.0234, 0.0895)]
+    ("drift", "batch", "rexp3_gamma", "exp3s_gamma"),
+    [(1 / 4_800, 318, 0.05037, 0.1928), (1 / 48_000, 1_473, 0.0234, 0.0895)],
 )
 def test_published_tunings(drift: float, batch: int, rexp3_gamma: float, exp3s_gamma: float) -> None:
     rexp3 = db.Rexp3(162_755, drift).parameters(2)

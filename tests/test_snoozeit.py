@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import NaiveSnoozeIt
 
 import driftbandits as db
+from naive import NaiveSnoozeIt
 
 pytestmark = pytest.mark.filterwarnings("ignore:SnoozeIt")
 
@@ -61,9 +61,7 @@ def follow(rewards: np.ndarray[Any, Any], **options: Any) -> tuple[list[dict[str
     pick=st.sampled_from(["largest", "smallest", None]),
     confidence=st.one_of(st.sampled_from([0.05, 0.1, 0.25, 0.5, 1.0]), st.floats(0.05, 1.0)),
 )
-def test_every_window_at_every_step(
-    kind: str, seed: int, steps: int, gap: float, swing: float, **options: Any
-) -> None:
+def test_every_window_at_every_step(kind: str, seed: int, steps: int, gap: float, swing: float, **options: Any) -> None:
     follow(tape(kind, seed, steps, gap, swing), **options)
 
 

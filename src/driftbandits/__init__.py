@@ -31,10 +31,11 @@ _HOMES = {
     "kernel": "kernels",
     "records": "policies.base",
     "simulate": "simulation",
+    "trajectory": "trajectory",
 }
 _MODULES = ("instances", "testing")
 
-__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604
+__all__ = [*_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
@@ -72,3 +73,4 @@ if TYPE_CHECKING:
     from driftbandits.policies.base import records as records
     from driftbandits.simulation import Simulation as Simulation
     from driftbandits.simulation import simulate as simulate
+    from driftbandits.trajectory import trajectory as trajectory

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any
 
 from driftbandits.errors import InputError
@@ -42,8 +43,5 @@ def check_between(name: str, value: float | None, low: float, high: float) -> No
 
 
 def _is_number(value: Any) -> bool:
-    """Whether ``value`` is a number other than nan; True and False are answers, not numbers."""
-    try:
-        return not isinstance(value, bool) and not math.isnan(value)
-    except (TypeError, OverflowError):  # not a number at all; a whole number beyond every float
-        return False
+    """True and False are answers, not numbers."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -55,10 +55,7 @@ class Job:
     seed: int
     events: bool = False
     _spare: list[Any] = field(default_factory=list, init=False)
-
-    @functools.cached_property
-    def _advance(self) -> Callable[..., int]:
-        return entry("advance", type(self.policy), type(self.noise)) if self._compiled else interpreted_advance
+    _advance: Callable[..., int] | None = field(default=None, init=False)
 
     @property
     def _compiled(self) -> bool:
@@ -104,25 +101,17 @@ class Job:
         me, noise = (self.policy.compiled(), self.noise.compiled()) if self._compiled else (self.policy, self.noise)
         chunk = COMPILED_CHUNK if self._compiled else INTERPRETED_CHUNK
         world, own = stream(self.seed, run, WORLD), stream(self.seed, run, OWN)
+        instance = self.instance
+        arguments = [me, noise, state, instance.means, instance.best_mean, world, own]
+        arguments += [self.times, regret, realised, pulls, log, tally, 0]
+        if self._advance is None:
+            owners = type(self.policy), type(self.noise)
+            self._advance = entry("advance", owners, tuple(arguments)) if self._compiled else interpreted_advance
         seconds, step = 0.0, 0
         while True:
+            arguments[-3:] = [log, tally, min(step + chunk, stop)]
             begun, before = time.thread_time(), step
-            step = self._advance(
-                me,
-                noise,
-                state,
-                self.instance.means,
-                self.instance.best_mean,
-                world,
-                own,
-                self.times,
-                regret,
-                realised,
-                pulls,
-                log,
-                tally,
-                min(step + chunk, stop),
-            )
+            step = self._advance(*arguments)
             seconds += time.thread_time() - begun
             if step == OUT_OF_RANGE:
                 raise InputError(

@@ -1,4 +1,4 @@
-"""The only file that imports numba: how code written once runs compiled, interpreted and online.
+"""The only file, with ``lowlevel``, that imports numba: how code written once runs compiled, interpreted and online.
 
 A policy (or a noise model) is an ordinary frozen dataclass. Its kernels are ordinary methods, written in the part of
 Python that numba knows. In compiled code ``self`` is a NamedTuple of the fields annotated ``float``, ``int`` or
@@ -14,10 +14,8 @@ cached function, where it is part of the cache's key.
 from __future__ import annotations
 
 import functools
-import hashlib
-import types as pytypes
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -25,9 +23,11 @@ import numba
 import numpy as np
 from numba.core import types
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import overload, register_jitable
 
+from driftbandits.digest import code_digest
 from driftbandits.errors import InputError
+from driftbandits.lowlevel import borrow, generator_at
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 _ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -76,8 +76,9 @@ class Compiled:
 
     def compiled(self) -> Any:
         """This object as compiled code sees it."""
+        made = self._numbers_class()
         kinds = {field.name: _NUMBERS.get(_type_name(field.type)) for field in fields(self)}  # type: ignore[arg-type]
-        return self._numbers_class()(*[kind(getattr(self, name)) for name, kind in kinds.items() if kind])
+        return made(*[kind(getattr(self, name)) for name, kind in kinds.items() if kind])
 
 
 def _type_name(annotation: Any) -> str:
@@ -158,32 +159,6 @@ def _note_event(state: Any, log: Any, at: Any) -> Any:
     return lambda state, log, at: None
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _borrowed(typing: Any, value: Any) -> Any:
-    """The same State without its claims on memory, which the caller holds anyway.
-
-    Taking an array out of a NamedTuple counts a reference, atomically, and numba does not always see that it need not: a
-    step then costs five times as much. An array that owns nothing has nothing to count.
-    """
-
-    def without_owner(context: Any, builder: Any, kind: Any, data: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, data)
-            array.meminfo = array.meminfo.type(None)
-            array.parent = array.parent.type(None)
-            return array._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            parts = [builder.extract_value(data, index) for index in range(len(kind))]
-            parts = [without_owner(context, builder, part, value) for part, value in zip(kind, parts, strict=True)]
-            return context.make_tuple(builder, kind, parts)
-        return data
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return without_owner(context, builder, signature.args[0], arguments[0])
-
-    return value(value), generate
-
-
 def borrowed(state: Any) -> Any:
     """In Python, the State itself."""
     return state
@@ -191,7 +166,7 @@ def borrowed(state: Any) -> Any:
 
 @overload(borrowed, strict=False, jit_options=_OPTIONS)
 def _overloaded_borrowed(state: Any) -> Any:
-    return lambda state: _borrowed(state)
+    return lambda state: borrow(state)
 
 
 # The entry points: the only functions that numba caches on disk.
@@ -259,9 +234,9 @@ def _make_advance(digest: str) -> Callable[..., Any]:
 
 
 def _make_select(digest: str) -> Callable[..., Any]:
-    def select_once(policy: Any, state: Any, rng: Any) -> int:
+    def select_once(policy: Any, state: Any, generator: Any) -> int:
         assert digest
-        return select(policy, borrowed(state), rng)
+        return select(policy, borrowed(state), generator_at(generator))
 
     return select_once
 
@@ -280,73 +255,35 @@ interpreted_advance = _make_advance("interpreted")
 
 
 @functools.cache
-def entry(verb: str, *owners: type) -> Callable[..., Any]:
-    """The compiled ``advance``, ``select`` or ``update`` for these classes (a policy's, and for advance a noise's)."""
-    function = _MAKERS[verb](_digest(owners))
-    # A cache file of its own for each pair: a user's module that has since vanished can't spoil anyone else's.
+def _dispatcher(verb: str, owners: tuple[type, ...]) -> Any:
+    kernels = [
+        getattr(owner, name) for owner in owners for name in ("select", "update", "draw") if hasattr(owner, name)
+    ]
+    function = _MAKERS[verb](code_digest([*kernels, _MAKERS[verb], select, update, draw]))
+    # A cache file of its own for each set of classes: a user's module that has since vanished can't spoil anyone else's.
     function.__qualname__ = verb + "".join(f"-{owner.__module__}.{owner.__qualname__}" for owner in owners)
     importable = all(owner.__module__ != "__main__" and "<locals>" not in owner.__qualname__ for owner in owners)
-    return _explain(numba.njit(cache=importable, **_ENTRY_OPTIONS)(function), owners)
+    return numba.njit(cache=importable, **_ENTRY_OPTIONS)(function)
 
 
-def _explain(dispatcher: Any, owners: tuple[type, ...]) -> Callable[..., Any]:
-    """Turn numba's complaint about a kernel it cannot compile into words for the kernel's author."""
+def entry(verb: str, owners: tuple[type, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The compiled ``advance``, ``select`` or ``update`` for arguments of the types of ``arguments``.
 
-    @functools.wraps(dispatcher.py_func)
-    def call(*arguments: Any) -> Any:
-        try:
-            return dispatcher(*arguments)
-        except NumbaError as error:
-            raise InputError(
-                f"{owners[0].__name__} cannot be compiled: its kernels use something numba does not know. "
-                f"Change that, or drop the base class Policy to run it as plain Python. numba says:\n{_short(error)}"
-            ) from None
-
-    return call
+    ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. What comes back
+    is the C function itself. It does not look at the types of what it is given, since for record arrays that look takes
+    longer than the work; the caller must pass the same types again.
+    """
+    dispatcher = _dispatcher(verb, owners)
+    try:
+        return dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))  # type: ignore[no-any-return]
+    except NumbaError as error:
+        raise InputError(
+            f"{owners[0].__name__} cannot be compiled: its kernels use something numba does not know. "
+            f"Change that, or drop the base class Policy to run it as plain Python. numba says:\n{_short(error)}"
+        ) from None
 
 
 def _short(error: Exception) -> str:
     """numba's message without the types it spells out over and over."""
     lines = [line for line in str(error).splitlines() if line.strip() and len(line) < 160]
     return "\n".join(lines[:16])
-
-
-# The digest: everything a kernel's machine code depends on.
-
-
-def _digest(owners: tuple[type, ...]) -> str:
-    roots = [getattr(owner, name) for owner in owners for name in ("select", "update", "draw") if hasattr(owner, name)]
-    sha = hashlib.sha256()
-    seen: set[int] = set()
-    todo: list[Any] = [*roots, _make_advance, select, update, draw]
-    while todo:
-        item = todo.pop(0)
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, pytypes.FunctionType):
-            for code in _codes(item.__code__):
-                sha.update(code.co_code + repr([c for c in code.co_consts if not hasattr(c, "co_code")]).encode())
-                sha.update(repr((code.co_names, code.co_varnames)).encode())
-                todo += [item.__globals__[name] for name in code.co_names if name in item.__globals__]
-                todo += _members(item.__globals__, code.co_names)
-            todo += [cell.cell_contents for cell in item.__closure__ or ()]
-        elif isinstance(item, (int, float, str, tuple, np.dtype)):
-            sha.update(repr(item).encode())
-        elif isinstance(item, np.ndarray):
-            sha.update(item.tobytes())
-    return sha.hexdigest()
-
-
-def _codes(code: Any) -> Iterator[Any]:
-    yield code
-    for constant in code.co_consts:
-        if hasattr(constant, "co_code"):
-            yield from _codes(constant)
-
-
-def _members(namespace: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
-    """Functions and constants reached through a module, as in ``helpers.bonus``; not those of numpy, math and numba."""
-    modules = [namespace[name] for name in names if isinstance(namespace.get(name), pytypes.ModuleType)]
-    own = [module for module in modules if module.__name__.split(".")[0] not in ("numpy", "math", "numba")]
-    return [getattr(module, name) for module in own for name in names if hasattr(module, name)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,10 @@ import numpy as np
 from driftbandits.checks import check_whole
 from driftbandits.errors import InputError
 from driftbandits.kernels import entry
+from driftbandits.lowlevel import addresses
 from driftbandits.policies.base import Policy
 
+AHEAD = 64
 LARGEST_REWARD = 1e100
 """Larger rewards would overflow sums of squares; no policy here is asked to bear them."""
 
@@ -37,33 +38,44 @@ class Online:
         self.n_arms = check_whole("n_arms", n_arms, 1)
         self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
         self.state = policy.init(self.n_arms)
-        self._grows = isinstance(policy, Policy) and type(policy).reserve is not Policy.reserve
+        self._room = 0
         if isinstance(policy, Policy):
-            self._me = policy.compiled()
-            self._select, self._update = entry("select", type(policy)), entry("update", type(policy))
+            self._reserve()
+            self._me, self._draws = policy.compiled(), addresses(self.rng)
+            self._select = entry("select", (type(policy),), (self._me, self.state, self._draws))
+            self._update = entry("update", (type(policy),), (self._me, self.state, 0, 0.0))
         else:
-            self._me = policy
+            self._me, self._draws = policy, self.rng
             self._select, self._update = type(policy).select, type(policy).update
 
     def select(self) -> int:
         """The arm to pull now."""
-        return int(self._select(self._me, self.state, self.rng))
+        return int(self._select(self._me, self.state, self._draws))
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of the arm that ``select`` chose."""
         reward = float(reward)
-        if not math.isfinite(reward) or abs(reward) > LARGEST_REWARD:
+        if not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
         if not 0 <= arm < self.n_arms or arm != int(arm):
             raise InputError(f"there is no arm {arm!r}: arms are 0 to {self.n_arms - 1}")
-        if self._grows:
-            self.state = self.policy.reserve(self.state, 1)
+        if self._room == 0:
+            self._reserve()
+        self._room -= 1
         self._update(self._me, self.state, int(arm), reward)
+
+    def _reserve(self) -> None:
+        """Make room for the next few updates; plain Python policies look after themselves."""
+        self._room = AHEAD
+        if isinstance(self.policy, Policy):
+            self.state = self.policy.reserve(self.state, AHEAD)
 
     def snapshot(self) -> bytes:
         """Everything learnt and the random generator's place, as bytes."""
         buffer = io.BytesIO()
-        np.savez(buffer, rng=np.array(json.dumps(self.rng.bit_generator.state, default=_listed)), **self.state._asdict())
+        np.savez(
+            buffer, rng=np.array(json.dumps(self.rng.bit_generator.state, default=_listed)), **self.state._asdict()
+        )
         return buffer.getvalue()
 
     def restore(self, data: bytes) -> None:
@@ -72,12 +84,15 @@ class Online:
         try:
             with np.load(io.BytesIO(data)) as stored:
                 rng = json.loads(str(stored["rng"]))
-                arrays = {name: stored[name].astype(array.dtype, casting="equiv") for name, array in fresh._asdict().items()}
+                arrays = {
+                    name: stored[name].astype(array.dtype, casting="equiv") for name, array in fresh._asdict().items()
+                }
         except Exception as error:
             raise InputError(f"this is not a snapshot of {type(self.policy).__name__}: {error}") from error
         rng["state"]["state"] = np.array(rng["state"]["state"], np.uint64)
         self.rng.bit_generator.state = rng
         self.state = type(fresh)(**{name: array.view(type(getattr(fresh, name))) for name, array in arrays.items()})
+        self._room = 0
 
 
 def _listed(value: Any) -> Any:

@@ -31,7 +31,9 @@ def build(description: dict[str, Any]) -> Any:
         kind = getattr(kind, name, None)
     if "fields" not in description or not (isinstance(kind, type) and issubclass(kind, Compiled)):
         shown = description.get("looks", f"{description['module']}.{description['class']}")
-        raise InputError(f"{shown} cannot be built again from the file: import its module first, or make the object yourself")
+        raise InputError(
+            f"{shown} cannot be built again from the file: import its module first, or make the object yourself"
+        )
     return kind(**{name: _rich(value) for name, value in description["fields"].items()})
 
 

@@ -87,7 +87,13 @@ class Simulation:
                 paired = self.regret[name][:, -1] - self.regret[baseline][:, -1]
                 mean, low, high = (float(x) for x in mean_interval(paired))
                 rows.append({"policy": name, "minus": baseline, "difference": mean, "low": low, "high": high})
-        schema = {"policy": pl.String, "minus": pl.String, "difference": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+        schema = {
+            "policy": pl.String,
+            "minus": pl.String,
+            "difference": pl.Float64,
+            "low": pl.Float64,
+            "high": pl.Float64,
+        }
         return pl.DataFrame(rows, schema=schema)
 
     def plot(self, measure: str = "regret") -> Figure:
@@ -103,7 +109,9 @@ class Simulation:
                 axes.plot(self.times, mean, label=name, **figures.line_style(index))
                 if self.runs > 1:
                     figures.shade(axes, self.times, low, high, index)
-            axes.set(xlabel="step t", ylabel=MEASURES[measure], title=self.instance.name, xlim=(0, self.instance.horizon))
+            axes.set(
+                xlabel="step t", ylabel=MEASURES[measure], title=self.instance.name, xlim=(0, self.instance.horizon)
+            )
             figures.thousands(axes.xaxis)
             figures.thousands(axes.yaxis)
             axes.legend()
@@ -115,10 +123,13 @@ class Simulation:
         """Write everything to one Parquet file: a row for each policy and run, and the recipe in its metadata."""
         done = {name: {run: self._run(name, run) for run in range(self.runs)} for name in self.regret}
         numbers = {"seed": self.seed, "runs": self.runs, "times": self.times.tolist(), "events": bool(self.events)}
-        write_runs(path, done, {**_describe(self.policies, self.instance, self.noise, **numbers), "versions": self.versions})
+        described = _describe(self.policies, self.instance, self.noise, {**numbers, "versions": self.versions})
+        write_runs(path, done, described)
 
     def _run(self, name: str, run: int) -> Run:
-        events = self.events[name].filter(run=run).drop("run").to_numpy(structured=True) if name in self.events else None
+        events = (
+            self.events[name].filter(run=run).drop("run").to_numpy(structured=True) if name in self.events else None
+        )
         arrays = self.regret[name][run], self.realised[name][run], self.pulls[name][run]
         return Run(*arrays, float(self.seconds[name][run]), events)
 
@@ -128,7 +139,9 @@ class Simulation:
         found, done = read_runs(path)
         missing = found["runs"] * len(found["policies"]) - sum(len(runs) for runs in done.values())
         if missing:
-            raise InputError(f"{path} is not finished, {missing} runs are missing: call simulate(..., keep=path) to go on")
+            raise InputError(
+                f"{path} is not finished, {missing} runs are missing: call simulate(..., keep=path) to go on"
+            )
         policies = {name: _built(description) for name, description in found["policies"].items()}
         return _assemble(found, done, policies, recipe.build_instance(found["instance"]), recipe.build(found["noise"]))
 
@@ -168,7 +181,7 @@ def simulate(
     same call goes on from them. ``progress`` shows a bar; None shows it on a terminal only.
 
     >>> from driftbandits import instances, policies
-    >>> result = simulate({"turns": policies.RoundRobin()}, instances.stationary([0.9, 0.4], horizon=100), runs=3)
+    >>> result = simulate({"turns": policies.RoundRobin()}, instances.stationary(100, (0.9, 0.4)), runs=3)
     >>> result.regret["turns"][:, -1].round(6).tolist()
     [25.0, 25.0, 25.0]
     """
@@ -178,10 +191,10 @@ def simulate(
     runs, seed = check_whole("runs", runs, 1), check_whole("seed", seed, 0)
     workers = _cores() if workers is None else check_whole("workers", workers, 1)
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
-    described = _describe(policies, instance, noise, seed=seed, runs=runs, times=times.tolist(), events=events)
+    numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": _versions()}
     done: Runs = {name: {} for name in policies}
     if keep is not None and Path(keep).exists():
-        done.update(_kept(keep, described))
+        done.update(_kept(keep, _describe(policies, instance, noise, numbers)))
     jobs = {name: Job(policy, instance, noise, times, seed, events) for name, policy in policies.items()}
     names = {id(job): name for name, job in jobs.items()}
     todo = [(jobs[name], run) for name in policies for run in range(runs) if run not in done[name]]
@@ -189,8 +202,8 @@ def simulate(
         play_all(todo, lambda job, run, result: done[names[id(job)]].update({run: result}), workers, progress)
     finally:
         if keep is not None and todo:
-            write_runs(keep, done, described)
-    return _assemble(described, done, dict(policies), instance, noise)
+            write_runs(keep, done, _describe(policies, instance, noise, numbers))
+    return _assemble(numbers, done, dict(policies), instance, noise)
 
 
 def _cores() -> int:
@@ -206,13 +219,13 @@ def _versions() -> dict[str, str]:
     return {**packages, "python": platform.python_version(), "machine": platform.machine()}
 
 
-def _describe(policies: Mapping[str, Any], instance: Instance, noise: Noise, **numbers: Any) -> dict[str, Any]:
+def _describe(policies: Mapping[str, Any], instance: Instance, noise: Noise, numbers: dict[str, Any]) -> dict[str, Any]:
+    """All that is needed to run it again, as JSON."""
     return {
         **numbers,
         "noise": recipe.describe(noise),
         "instance": recipe.describe_instance(instance),
         "policies": {name: recipe.describe(policy) for name, policy in policies.items()},
-        "versions": _versions(),
     }
 
 
@@ -220,7 +233,9 @@ def _kept(path: str | os.PathLike[str], wanted: dict[str, Any]) -> Runs:
     found, done = read_runs(path)
     different = [key for key, value in wanted.items() if json.loads(json.dumps(value)) != found.get(key)]
     if different:
-        raise InputError(f"{path} holds another simulation (different {', '.join(different)}): name another file to keep")
+        raise InputError(
+            f"{path} holds another simulation (different {', '.join(different)}): name another file to keep"
+        )
     return done
 
 
@@ -233,7 +248,7 @@ def _built(description: dict[str, Any]) -> Any:
 
 
 def _assemble(
-    described: dict[str, Any], done: Runs, policies: dict[str, Any], instance: Instance, noise: Noise
+    numbers: dict[str, Any], done: Runs, policies: dict[str, Any], instance: Instance, noise: Noise
 ) -> Simulation:
     import polars as pl
 
@@ -241,23 +256,25 @@ def _assemble(
         return {name: np.array([getattr(runs[run], attribute) for run in sorted(runs)]) for name, runs in done.items()}
 
     tables = {}
-    for name, runs in done.items() if described["events"] else ():
+    for name, runs in done.items() if numbers["events"] else ():
         noted = [(run, runs[run].events) for run in sorted(runs) if runs[run].events is not None]
         if noted:
-            tables[name] = pl.concat([pl.DataFrame(np.asarray(events)).insert_column(0, _run_column(run, events)) for run, events in noted])
+            tables[name] = pl.concat(
+                [pl.DataFrame(np.asarray(events)).insert_column(0, _run_column(run, events)) for run, events in noted]
+            )
     return Simulation(
         policies=policies,
         instance=instance,
         noise=noise,
-        seed=described["seed"],
-        runs=described["runs"],
-        times=np.array(described["times"]),
+        seed=numbers["seed"],
+        runs=numbers["runs"],
+        times=np.array(numbers["times"]),
         regret=stacked("regret"),
         realised=stacked("realised"),
         pulls=stacked("pulls"),
         seconds=stacked("seconds"),
         events=tables,
-        versions=described["versions"],
+        versions=numbers["versions"],
     )
 
 

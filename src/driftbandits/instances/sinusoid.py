@@ -26,4 +26,4 @@ def sinusoid(horizon: int = HORIZON, drift: float = 1 / 48_000, n_arms: int = 2,
     check_between("amplitude", amplitude, 1e-6, 0.5)
     angle = drift / amplitude * np.arange(1, T + 1)[:, np.newaxis] + 2 * math.pi / K * np.arange(K)
     means = 0.5 + amplitude * np.sin(angle)
-    return Instance(means.clip(0, 1), name="sinusoid")
+    return Instance(means, name="sinusoid")

@@ -24,4 +24,4 @@ def wave(horizon: int = HORIZON, drift: float = 1 / 48_000, n_arms: int = 5) -> 
     sigma = 2 * K * check_drift(drift) / (K - 1)
     crest = 1 + (K - 1) * (1 + np.sin(sigma * np.arange(1, T + 1))) / 2
     means = (K - 1) / K - np.abs(crest[:, np.newaxis] - np.arange(1, K + 1)) / K
-    return Instance(means.clip(0, 1), name="travelling wave")
+    return Instance(means, name="travelling wave")

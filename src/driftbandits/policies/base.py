@@ -66,4 +66,7 @@ def records(length: int, **columns: str) -> Records:
     >>> arms.pulls
     array([0, 1, 0])
     """
+    for name in columns:
+        if hasattr(np.record, name) or hasattr(np.recarray, name):
+            raise InputError(f"a column cannot be called {name!r}: numpy's records use that name for themselves")
     return np.zeros(length, np.dtype(list(columns.items()), align=True)).view(np.recarray)

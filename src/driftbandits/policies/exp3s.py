@@ -14,6 +14,10 @@ from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.exponential import draw_arm, mix
 
 
+TINY = 1e-300
+"""No weight is let down to zero, from where no factor could bring it back; mixing keeps them far above this in any usual run."""
+
+
 class Exp3SState(NamedTuple):
     run: Records
     arms: Records
@@ -53,7 +57,9 @@ class Exp3S(Policy):
                 raise InputError("Exp3S needs drift to choose gamma, or gamma=... itself")
             check_drift(self.drift)
             if self.drift == 0:
-                raise InputError("Exp3S's gamma grows with V = drift * T, and drift=0 would stop exploring: give gamma=...")
+                raise InputError(
+                    "Exp3S's gamma grows with V = drift * T, and drift=0 would stop exploring: give gamma=..."
+                )
         check_between("alpha", self.alpha, 1e-15, 1.0)
         check_between("gamma", self.gamma, 1e-12, 1.0)
 
@@ -96,5 +102,5 @@ class Exp3S(Policy):
             total += arms[index].weight
         scale = 1.0 / total
         for index in range(len(arms)):
-            arms[index].weight *= scale
+            arms[index].weight = max(arms[index].weight * scale, TINY)
         mix(arms, 1.0, run.gamma)

@@ -32,7 +32,7 @@ class Oracle(Policy):
 
     def init(self, n_arms: int) -> OracleState:
         self.check_arms(n_arms)
-        best = np.ascontiguousarray(self.best_arms, dtype=np.int64)
+        best = np.array(self.best_arms, dtype=np.int64)  # a copy: a State owns its memory
         if best.ndim != 1 or len(best) == 0 or best.min() < 0 or best.max() >= n_arms:
             raise InputError(f"best_arms must be a list of arms in 0..{n_arms - 1}, one a step; give instance.best_arm")
         return OracleState(records(1, t="i8"), best)

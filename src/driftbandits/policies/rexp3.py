@@ -50,7 +50,9 @@ class Rexp3(Policy):
             check_horizon(self.horizon)
             check_drift(self.drift)
             if self.drift == 0:
-                raise InputError("Rexp3's batch is (T/V)^(2/3) with V = drift * T, undefined for drift=0: give batch=...")
+                raise InputError(
+                    "Rexp3's batch is (T/V)^(2/3) with V = drift * T, undefined for drift=0: give batch=..."
+                )
         elif self.batch < 1 or self.batch != int(self.batch):
             raise InputError(f"batch must be a whole number of at least 1; got {self.batch!r}")
         check_between("gamma", self.gamma, 1e-12, 1.0)
@@ -69,7 +71,7 @@ class Rexp3(Policy):
         self.check_arms(n_arms)
         chosen = self.parameters(n_arms)
         state = Rexp3State(
-            records(1, batch="i8", gamma="f8", played="i8", base="f8"),
+            records(1, batch="i8", gamma="f8", played="i8", largest="f8"),
             records(n_arms, log_weight="f8", weight="f8", probability="f8"),
         )
         state.run.batch, state.run.gamma = chosen["batch"], chosen["gamma"]
@@ -87,10 +89,10 @@ class Rexp3(Policy):
             return
         pulled = arms[arm]
         pulled.log_weight += run.gamma * reward / (pulled.probability * len(arms))
-        if abs(pulled.log_weight - run.base) > FAR:
+        if abs(pulled.log_weight - run.largest) > FAR:
             _rescale(state)
         else:
-            pulled.weight = math.exp(pulled.log_weight - run.base)
+            pulled.weight = math.exp(pulled.log_weight - run.largest)
         total = 0.0
         for index in range(len(arms)):
             total += arms[index].weight
@@ -100,7 +102,7 @@ class Rexp3(Policy):
 @kernel
 def _restart(state: Rexp3State) -> None:
     state.run[0].played = 0
-    state.run[0].base = 0.0
+    state.run[0].largest = 0.0
     for arm in range(len(state.arms)):
         state.arms[arm].log_weight = 0.0
         state.arms[arm].weight = 1.0
@@ -110,9 +112,9 @@ def _restart(state: Rexp3State) -> None:
 @kernel
 def _rescale(state: Rexp3State) -> None:
     """Measure every weight against the largest."""
-    base = state.arms[0].log_weight
+    largest = state.arms[0].log_weight
     for arm in range(len(state.arms)):
-        base = max(base, state.arms[arm].log_weight)
-    state.run[0].base = base
+        largest = max(largest, state.arms[arm].log_weight)
+    state.run[0].largest = largest
     for arm in range(len(state.arms)):
-        state.arms[arm].weight = math.exp(state.arms[arm].log_weight - base)
+        state.arms[arm].weight = math.exp(state.arms[arm].log_weight - largest)

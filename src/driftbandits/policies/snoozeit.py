@@ -21,6 +21,7 @@ C1 = 72.0
 GUARD = 1e-9
 """Relative slack of the shortcuts below, far above rounding: they may look once too often, never once too rarely."""
 ROOM = 1024
+NO_WINDOW_YET = 1e300
 
 
 class SnoozeItState(NamedTuple):
@@ -186,7 +187,7 @@ def _begin_episode(state: SnoozeItState) -> None:
     state.sums[0] = 0.0
     for index in range(4):
         side = state.sides[index]
-        side.level = np.inf
+        side.level = NO_WINDOW_YET
         side.top = -1
         side.pending = index // 2
 

@@ -61,7 +61,9 @@ class SWUCBSharp(Policy):
             check_horizon(self.horizon)
             check_drift(self.drift)
             if self.drift == 0:
-                raise InputError("SWUCBSharp's kappa is -ln(drift)/ln(T), infinite for drift=0: give alpha=... (1 keeps all)")
+                raise InputError(
+                    "SWUCBSharp's kappa is -ln(drift)/ln(T), infinite for drift=0: give alpha=... (1 keeps all)"
+                )
             if self.horizon < 2:
                 raise InputError("SWUCBSharp's kappa is -ln(drift)/ln(T), undefined for horizon=1: give alpha=...")
 

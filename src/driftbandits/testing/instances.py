@@ -71,7 +71,6 @@ def _check_files(instance: Instance, folder: Path) -> None:
 
 def _check_plot(instance: Instance, folder: Path) -> None:
     figure = instance.plot()
-    _require(len(figure.axes) >= 1, "plot() must draw at least one pair of axes")
     for axes in figure.axes:
         _require(bool(axes.get_xlabel() and axes.get_ylabel()), "plot() must label both axes")
     lines = sum(len(axes.get_lines()) for axes in figure.axes)

@@ -65,7 +65,9 @@ def _check_compiled(policy: Policy, instance: Instance, noise: Noise) -> None:
     plain = _run(Job(_Interpreted(policy, instance.horizon), instance, noise, job.times, seed=7), 0)
     for name in ("regret", "realised", "pulls"):
         one, other = getattr(compiled[0], name), getattr(plain, name)
-        assert np.array_equal(one, other), f"compiled and interpreted differ in {name}, first at {np.argmax(one != other)}"
+        assert np.array_equal(one, other), (
+            f"compiled and interpreted differ in {name}, first at {np.argmax(one != other)}"
+        )
 
 
 class _Interpreted:

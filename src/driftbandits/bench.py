@@ -1,0 +1,180 @@
+"""What a step costs, as a multiple of the floor: the same loop with a policy that only draws the reward."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftbandits import instances
+from driftbandits.engine import Job
+from driftbandits.instances import Instance
+from driftbandits.noise import Gaussian
+from driftbandits.online import Online
+from driftbandits.policies import Exp3S, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform
+from driftbandits.policies.base import Policy, Records, records
+from driftbandits.tables import print_table
+
+SECONDS_EACH = 0.6
+T = 162_755
+LONG = 10**7
+
+
+class FloorState(NamedTuple):
+    run: Records
+
+
+@dataclass(frozen=True)
+class Floor(Policy):
+    """Pulls arm 0 and learns nothing: what remains is drawing the reward and adding up regret."""
+
+    def init(self, n_arms: int) -> FloorState:
+        return FloorState(records(1, unused="i8"))
+
+    def select(self, state: FloorState, rng: np.random.Generator) -> int:
+        return 0
+
+    def update(self, state: FloorState, arm: int, reward: float) -> None:
+        pass
+
+
+def nanoseconds(policies: dict[str, Policy], instance: Instance) -> dict[str, float]:
+    """The best time a step over repeated runs, taken in turns so that a busy moment harms all alike."""
+    jobs = {
+        name: Job(policy, instance, Gaussian(0.5), np.array([instance.horizon]), 0) for name, policy in policies.items()
+    }
+    for job in jobs.values():
+        job.prepare()
+    best = dict.fromkeys(jobs, np.inf)
+    until, run = time.monotonic() + SECONDS_EACH * len(jobs), 0
+    while run < 2 or time.monotonic() < until:
+        for name, job in jobs.items():
+            result = job.play(run, lambda steps: True)
+            assert result is not None
+            best[name] = min(best[name], result.seconds / instance.horizon * 1e9)
+        run += 1
+    return best
+
+
+def step_costs(quick: bool) -> Iterator[dict[str, Any]]:
+    """One row for each policy on each instance."""
+    for horizon in (T,) if quick else (T, LONG):
+        slow, fast = 1 / 48_000, 1 / 4_800
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rivals = {
+                "SnoozeIt": SnoozeIt(horizon, slow),
+                "SnoozeIt, confidence 0.1": SnoozeIt(horizon, slow, confidence=0.1),
+                "SnoozeIt released": SnoozeIt(horizon, slow, variant="released"),
+                "SW-UCB#": SWUCBSharp(horizon, slow),
+                "Rexp3": Rexp3(horizon, slow),
+                "Exp3.S": Exp3S(horizon, slow),
+                "RoundRobin": RoundRobin(),
+                "Uniform": Uniform(),
+            }
+        separated = instances.separated(horizon=horizon)
+        rows = [(separated, {**rivals, "Oracle": Oracle(separated.best_arm)})]
+        never = instances.stationary(horizon=horizon, means=(0.5, 0.5))
+        rows.append((never, {name: rivals[name] for name in ("SnoozeIt", "SnoozeIt released")}))
+        if horizon == T:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                toggling = {
+                    "SnoozeIt": SnoozeIt(T, fast),
+                    "SW-UCB#": SWUCBSharp(T, fast),
+                    "Rexp3": Rexp3(T, fast),
+                    "Exp3.S": Exp3S(T, fast),
+                }
+            rows.append((instances.toggling(), toggling))
+        for instance, policies in rows:
+            costs = nanoseconds({"floor": Floor(), **policies}, instance)
+            name = "never passes" if instance is never else instance.name
+            for policy, cost in costs.items():
+                yield {"T": horizon, "instance": name, "policy": policy, "ns": cost, "floor": cost / costs["floor"]}
+
+
+def memory_by_runs() -> Iterator[dict[str, Any]]:
+    """Peak memory of a process that makes few or many runs: it must not grow with them."""
+    program = (
+        "import resource, driftbandits as db; i = db.instances.separated();"
+        "db.simulate({{'it': db.SnoozeIt(i.horizon, 1/48000, confidence=0.1)}}, i, runs={runs}, progress=False);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    for runs in (10, 100, 1_000):
+        answer = subprocess.run(
+            [sys.executable, "-c", program.format(runs=runs)], capture_output=True, text=True, check=True
+        )
+        yield {"runs": runs, "peak_MB": float(answer.stdout)}
+
+
+def calls_from_python() -> Iterator[dict[str, Any]]:
+    """select and update, called one by one from Python."""
+    for name, policy in {
+        "SnoozeIt": SnoozeIt(10**9, 1e-5),
+        "SW-UCB#": SWUCBSharp(10**6, 1e-5),
+        "Rexp3": Rexp3(10**6, 1e-5),
+    }.items():
+        play = Online(policy, 2)
+        rewards = np.random.default_rng(0).normal(0.5, 0.5, 20_000).tolist()
+        raw = _per_call(
+            lambda reward, play=play: play._update(
+                play._me, play.state, play._select(play._me, play.state, play.rng), reward
+            ),
+            rewards[:500],
+        )
+        checked = _per_call(lambda reward, play=play: play.update(play.select(), reward), rewards)
+        yield {"policy": name, "kernels_us": raw, "checked_us": checked}
+
+
+def _per_call(call: Callable[[float], None], rewards: list[float]) -> float:
+    best = np.inf
+    for part in range(0, len(rewards), 500):
+        begun = time.perf_counter()
+        for reward in rewards[part : part + 500]:
+            call(reward)
+        best = min(best, (time.perf_counter() - begun) / 500 * 1e6)
+    return best
+
+
+def start_up() -> Iterator[dict[str, Any]]:
+    """Seconds from starting a new process, with machine code cached on disk."""
+    programs = {
+        "import driftbandits": "import driftbandits",
+        "first result of one policy": (
+            "import driftbandits as db; i = db.instances.separated(horizon=10_000);"
+            "db.simulate({'it': db.SnoozeIt(10_000, 1e-5)}, i, runs=1, progress=False)"
+        ),
+    }
+    empty = _fastest("pass")
+    for name, program in programs.items():
+        yield {"what": name, "seconds": _fastest(program) - empty}
+
+
+def _fastest(program: str) -> float:
+    took = []
+    for _ in range(4):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONWARNINGS": "ignore"})
+        took.append(time.perf_counter() - begun)
+    return min(took)
+
+
+def print_benchmarks(quick: bool) -> None:
+    """Everything above, as tables."""
+    import polars as pl
+
+    costs = pl.DataFrame(list(step_costs(quick)))
+    note = "floor: the same loop with a policy that does nothing, measured in the same run"
+    print_table(costs, "A step", {"T": ",", "instance": "", "policy": "", "ns": ".1f", "floor": ".2f"}, note)
+    note = "kernels: the compiled select + update alone; checked: with every input checked and room made"
+    calls = pl.DataFrame(list(calls_from_python()))
+    print_table(calls, "select + update from Python", {"policy": "", "kernels_us": ".2f", "checked_us": ".2f"}, note)
+    print_table(pl.DataFrame(list(start_up())), "A new process, beyond python itself", {"what": "", "seconds": ".3f"})
+    print_table(pl.DataFrame(list(memory_by_runs())), "Memory by number of runs", {"runs": ",", "peak_MB": ",.0f"})

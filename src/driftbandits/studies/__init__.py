@@ -1,0 +1,1 @@
+"""What the theory says, set against simulated runs."""

@@ -1,0 +1,1 @@
+"""The mathematics of the paper, made computable: gaps, bounds, feasibility."""

@@ -1,0 +1,255 @@
+"""The paper's bounds on regret as numbers, with every constant written out. L is ln T throughout.
+
+The proofs assume the good event (``good_event_probability``) and treat lengths as whole numbers; SnoozeIt rounds the
+end of a snooze down, which can cost an episode a fraction of a step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftbandits.checks import check_drift, check_horizon
+from driftbandits.errors import InputError
+from driftbandits.instances.base import Instance
+from driftbandits.theory.constants import C3, C6, C7, C8
+from driftbandits.theory.gaps import detectable_gap, two_arms
+from driftbandits.theory.lower import block_length
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class InstanceBound(NamedTuple):
+    """Theorem 1, term by term; ``float()`` gives the total."""
+
+    total: float
+    edges: Array
+    """Block j = 0..m-1 holds the steps edges[j] + 1 .. edges[j+1]."""
+    lambda_min: Array
+    """The least detectable gap of each block, shape (m,)."""
+    per_block: Array
+    """c6 L / lambda_min of each block, shape (m,)."""
+    episode_ends: float
+    """c7 m: the last active step of each of at most two episodes a block."""
+    bad_event: float
+    """c8: what the failures of the good event cost on average."""
+
+    def __float__(self) -> float:
+        return self.total
+
+
+class MinimaxUpper(NamedTuple):
+    """Theorem 2, term by term; ``float()`` gives the total."""
+
+    total: float
+    per_step: float
+    """The most that a step of any episode but the last costs on average."""
+    all_steps: float
+    """T times ``per_step``."""
+    last_episode: float
+    """What the last episode can cost beyond that, because the horizon cuts its snooze off."""
+    episode_ends: float
+    """1 for the last active step of every episode."""
+    bad_event: float
+    """c8: what the failures of the good event cost on average."""
+
+    def __float__(self) -> float:
+        return self.total
+
+
+class MinimaxLower(NamedTuple):
+    """Theorem 3, term by term; ``float()`` gives the total."""
+
+    total: float
+    per_block: float
+    blocks: int
+    block_length: float
+    """m, a whole number; infinite for delta = 0."""
+
+    def __float__(self) -> float:
+        return self.total
+
+
+class RegretPerStep(NamedTuple):
+    """The two curves of appendix B over an episode's duration."""
+
+    snoozed: Any
+    not_snoozed: Any
+
+
+def instance_dependent(means: Any, drift: float) -> InstanceBound:
+    """Theorem 1: SnoozeIt's expected regret is at most c8 + sum over blocks j of (c6 L / lambda_min(j) + c7).
+
+    Time is cut into m = ceil(T/tau) blocks ((j-1) tau, j tau], tau = min(T, c3 delta^(-2/3) L^(1/3)) the shortest
+    episode; lambda_min(j) is the least detectable gap of block j; c6 = 144, c7 = c8 = 2. For delta = 0 one block is
+    all of time, and the bound is at most 4 + 144 L / gap when the gap is constant.
+
+    Corrected: the paper adds c7 once, though its proof needs it once a block; its m is not rounded up; and its blocks
+    [(j-1) tau + 1, j tau] lose a step wherever tau is not whole. The proof uses Lemma 2, which needs a best arm that
+    does not change within an active phase: see ``episode_regret``. ``drift`` must cover the instance's own drift.
+
+    >>> from driftbandits import instances
+    >>> bound = instance_dependent(instances.separated(), 1 / 48_000)
+    >>> round(bound.total), len(bound.per_block), bound.episode_ends, bound.bad_event
+    (101648, 34, 68.0, 2.0)
+    """
+    table = two_arms(means).means
+    Instance(table, drift=drift)  # the theorem says nothing of means that move faster
+    T = len(table)
+    block = max(1.0, min(float(T), shortest_episode(T, drift)))
+    edges = np.unique(np.append(np.floor(block * np.arange(math.ceil(T / block))), T)).astype(np.int64)
+    lambda_min = np.minimum.reduceat(detectable_gap(table), edges[:-1])
+    per_block = C6 * math.log(T) / lambda_min if T > 1 else np.zeros(1)  # L = 0: nothing to learn in one step
+    episode_ends = C7 * len(per_block)
+    total = float(per_block.sum()) + episode_ends + C8
+    return InstanceBound(total, edges, lambda_min, per_block, episode_ends, C8)
+
+
+def minimax_upper(horizon: int, drift: float) -> MinimaxUpper:
+    """Theorem 2: whatever the instance, SnoozeIt's expected regret is O(T (delta L)^(1/3)). With constants, at most
+
+    3 * 2^(2/3) (delta L)^(1/3) T + 6 sqrt(min(T, x) L) + (T/x + 1) + 2, with x = c3 delta^(-2/3) L^(1/3).
+
+    An episode with active phase tau costs 1 + 6 sqrt(tau L) and lasts max(tau, (2/delta) sqrt(L/tau)) steps. The
+    ratio is largest at tau = x, where both of the paper's cases give 3 * 2^(2/3) = 6 / 2^(1/3) times (delta L)^(1/3).
+
+    Corrected: the horizon may cut the last snooze off, so the last episode need not last that long and pays
+    6 sqrt(min(T, x) L) of its own, a term the paper leaves out: without it the bound would be 3 for delta = 0, where
+    it is 6 sqrt(T L) + 3. Corollary 1 lacks the 1 of the last episode. Where the best arm changes within an active
+    phase Lemma 2 fails, but Theorem 2 does not: cut the phase where the means cross. A piece of n steps has a gap of 0
+    at one end, so it costs at most about delta n^2/2; and at most about 6 sqrt(n L), as no test passed. So no piece
+    costs more than about 2.63 (delta L)^(1/3) a step.
+
+    >>> bound = minimax_upper(162_755, 1 / 48_000)
+    >>> round(bound.total), round(bound.all_steps), round(bound.last_episode), round(bound.episode_ends, 1)
+    (50303, 48827, 1440, 34.9)
+    """
+    T, drift = check_horizon(horizon), check_drift(drift)
+    log_t = math.log(T)
+    per_step = 3 * C3 * (drift * log_t) ** (1 / 3)
+    last_episode = 6 * math.sqrt(min(T, shortest_episode(T, drift)) * log_t)
+    episode_ends = most_episodes(T, drift)
+    total = T * per_step + last_episode + episode_ends + C8
+    return MinimaxUpper(total, per_step, T * per_step, last_episode, episode_ends, C8)
+
+
+def minimax_lower(horizon: int, drift: float) -> MinimaxLower:
+    """Theorem 3: for every policy some instance of drift delta costs it at least Omega(T delta^(1/3)). With constants,
+
+    floor(T/m) (sqrt(m) - 8/sqrt(m))/128, with blocks of m = ceil((2 delta)^(-2/3)) steps.
+
+    In each block the instance has a triangular bump of slope 1/(2 m^(3/2)) on whichever arm the policy prefers less.
+    For m <= 8 the block's bound is not positive, and for m > T (delta = 0 included) no block fits: then the total is 0,
+    which is true and says nothing. Corrected: the paper has 1/64 where its own sum gives 1/128, and a whole T/m. An
+    instance of the family ``lower_bound``, which draws each block's bump from three cases, costs a third of this at
+    least, averaged over seeds.
+
+    >>> bound = minimax_lower(162_755, 1 / 48_000)
+    >>> bound.block_length, bound.blocks, round(bound.per_block, 4), round(bound.total, 2)
+    (833, 195, 0.2233, 43.55)
+    """
+    T, drift = check_horizon(horizon), check_drift(drift)
+    if drift == 0:
+        return MinimaxLower(0.0, 0.0, 0, math.inf)
+    m = block_length(drift)
+    per_block = max(0.0, (math.sqrt(m) - 8 / math.sqrt(m)) / 128)
+    blocks = T // m
+    return MinimaxLower(blocks * per_block, per_block, blocks, m)
+
+
+def shortest_episode(horizon: int, drift: float) -> float:
+    """Lemma 3: every episode but the last of SnoozeIt (original) lasts x = c3 delta^(-2/3) L^(1/3) steps, c3 = 2^(2/3).
+
+    An episode lasts max(tau, buf(tau)), buf = (2/delta) sqrt(L/tau), which is least where the two are equal. Since the
+    end of a snooze is rounded down, read floor(x). For delta = 0 it is infinite: the first snooze never ends.
+
+    >>> round(shortest_episode(162_755, 1 / 4_800), 2)
+    1034.13
+    """
+    T, drift = check_horizon(horizon), check_drift(drift)
+    return C3 * (math.log(T) / drift**2) ** (1 / 3) if drift > 0 else math.inf
+
+
+def most_episodes(horizon: int, drift: float) -> float:
+    """Corollary 1: SnoozeIt (original) has at most T/x + 1 episodes, x the ``shortest_episode``.
+
+    Corrected: the paper lacks the 1, which stands for the last episode, as long as it may be.
+
+    >>> round(most_episodes(162_755, 1 / 4_800), 2), most_episodes(162_755, 0.0)
+    (158.38, 1.0)
+    """
+    T = check_horizon(horizon)
+    return T / max(1.0, shortest_episode(T, drift)) + 1.0  # an episode has a step, even where T = 1 makes x = 0
+
+
+def episode_regret(active_length: Any, horizon: int) -> Any:
+    """Lemma 2: an episode whose active phase lasts tau steps costs at most R_i <= 1 + 6 sqrt((tau - 1) L).
+
+    True, under the good event, only while the best arm does not change within the active phase. The proof reads the
+    regret of turns off the difference of the arms' sums; where the means cross, one arm's lead cancels the other's in
+    that difference, but not in the regret. On the instance toggling(drift=1/4800, flat=1000, start=(0.6042, 0.3958))
+    the printed test never passes, and one episode costs 12,735 where this formula says 8,386. ``active_length`` may be
+    an array.
+
+    >>> round(float(episode_regret(162_755, 162_755)))
+    8386
+    """
+    tau = _at_least(active_length, 1, "active_length")
+    return 1 + 6 * np.sqrt((tau - 1) * math.log(check_horizon(horizon)))
+
+
+def regret_per_step_by_active_length(active_length: Any, horizon: int, drift: float) -> Any:
+    """Appendix B: the regret bound a step of an episode whose active phase lasts tau, without the 1 of its last step.
+
+    (1) 3 delta tau if tau < x: a snooze follows, the episode lasts (2/delta) sqrt(L/tau) steps. (2) 6 sqrt(L/tau) if
+    tau >= x: no snooze. x is the ``shortest_episode``; there both are 3 * 2^(2/3) (delta L)^(1/3), the most.
+
+    >>> regret_per_step_by_active_length([100, 1_000, 10_000], 162_755, 1 / 4_800).round(4).tolist()
+    [0.0625, 0.625, 0.2078]
+    """
+    T, drift = check_horizon(horizon), check_drift(drift)
+    tau = _at_least(active_length, 1, "active_length")
+    return np.where(tau < shortest_episode(T, drift), 3 * drift * tau, 6 * np.sqrt(math.log(T) / tau))[()]
+
+
+def regret_per_step_by_duration(duration: Any, horizon: int, drift: float) -> RegretPerStep:
+    """Appendix B: the regret bound a step of an episode that lasts d = t_(i+1) - t_i steps, without the 1 of its end.
+
+    (1) 12 L/(delta d^2) with a snooze: d = (2/delta) sqrt(L/tau) gives tau = 4 L/(delta d)^2, and 3 delta tau follows.
+    (2) 6 sqrt(L/d) without: then d = tau. Both hold for d >= x, the ``shortest_episode``; no other d occurs but in the
+    last episode. So the shortest episodes have the largest bounds, and the two curves part there.
+
+    >>> rates = regret_per_step_by_duration(2_000, 162_755, 1 / 4_800)
+    >>> round(float(rates.snoozed), 4), round(float(rates.not_snoozed), 4)
+    (0.1728, 0.4648)
+    """
+    T, drift = check_horizon(horizon), check_drift(drift)
+    d = _at_least(duration, shortest_episode(T, drift), "duration")
+    log_t = math.log(T)
+    return RegretPerStep(12 * log_t / (drift * d**2), 6 * np.sqrt(log_t / d))
+
+
+def good_event_probability(horizon: int, confidence: float = 1.0) -> float:
+    """Claim 1: all of SnoozeIt's averages are within r(w) of the truth with probability at least 1 - 2/T.
+
+    Hoeffding bounds each failure by 2 exp(-2 w r(w)^2), and there are at most T arms, T times and T windows. With
+    r(w) = k sqrt(2 L / w), k the ``confidence``, that is 1 - 2 T^(3 - 4 k^2); for k <= sqrt(3)/2 it proves nothing,
+    and the answer is 0, although failures may still be rare.
+
+    >>> good_event_probability(1_000), good_event_probability(1_000, confidence=0.5)
+    (0.998, 0.0)
+    """
+    T = check_horizon(horizon)
+    if not 0 < confidence < math.inf:
+        raise InputError(f"confidence must be positive and finite; got {confidence!r}")
+    exponent = (3 - 4 * confidence * confidence) * math.log(T)
+    return 1 - 2 * math.exp(exponent) if exponent < -math.log(2) else 0.0
+
+
+def _at_least(values: Any, least: float, name: str) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if not ((array >= least) & (array < math.inf)).all():
+        raise InputError(f"{name} must be finite and at least {least:g}; got {values!r}")
+    return array

@@ -1,0 +1,16 @@
+"""The paper's universal constants c0 .. c8, under its own names."""
+
+from __future__ import annotations
+
+C0 = 144.0
+"""A gap lambda is detectable in a window of ceil(c0 L / lambda^2) steps."""
+C1 = 72.0
+"""A window of w pulls of each arm can show a gap of lambda(w) = sqrt(c1 L / w); c1 = c0/2, for two arms take turns."""
+C3 = 2 ** (2 / 3)
+"""No episode but the last is shorter than c3 delta^(-2/3) L^(1/3)."""
+C6 = 144.0
+"""A block of Theorem 1 costs c6 L / lambda_min ..."""
+C7 = 2.0
+"""... and c7 more, 1 for the last active step of each of at most two episodes."""
+C8 = 2.0
+"""Expected regret when the good event fails: at most T, with probability at most 2/T."""

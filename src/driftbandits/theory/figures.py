@@ -1,0 +1,136 @@
+"""The figures of the theory: a gap profile at four zoom levels, and the bounds on an episode's regret."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftbandits import figures
+from driftbandits.errors import InputError
+from driftbandits.theory import bounds
+from driftbandits.theory.constants import C0
+from driftbandits.theory.gaps import Array, GapProfile, gap_profile, two_arms
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PANELS = 4
+CLOSEST = 60
+"""Steps in the last panel: few enough to see that each window belongs to one value."""
+TOP = 1.05
+"""No mean and no gap exceeds 1, but the detectable gap of the first steps does, and is cut off here."""
+
+
+def plot_gap_profile(instance: Any) -> Figure:
+    """The means, the gap |mu_1 - mu_2| and the detectable gap of an instance of two arms, at four zoom levels.
+
+    Each panel's box is the next panel. The detectable gap follows the gap late, since it looks back, and smoothly,
+    since it averages. Close up it goes by stairs, for windows are whole numbers: the values that a window w stands for
+    reach from sqrt(c0 L / w) to sqrt(c0 L / (w-1)), the grey band of the last panel.
+
+    >>> from driftbandits import instances
+    >>> [panel.get_title() for panel in plot_gap_profile(instances.toggling()).axes]
+    ['162,755 steps', '11,670 steps', '837 steps', '60 steps']
+    """
+    world = two_arms(instance)
+    profile = gap_profile(world)
+    views = _views(profile)
+    styles = [figures.line_style(index) | {"linewidth": 1.4} for index in range(3)]
+    curves = {
+        "mean of arm 0": (world.means[:, 0], styles[0]),
+        "mean of arm 1": (world.means[:, 1], styles[1]),
+        "gap": (world.gap, styles[2]),
+        "detectable gap": (profile.gap, {"color": "black", "linewidth": 1.8}),
+    }
+    figure: Figure
+    with figures.canvas(1, PANELS, size=(12.5, 3.4)) as (figure, axes):
+        for panel, (first, last, low, high) in zip(axes, views, strict=True):
+            at = first + figures.thin(last - first + 1)
+            marker = "." if len(at) <= CLOSEST else None
+            for label, (values, style) in curves.items():
+                panel.plot(at + 1, values[at], label=label, marker=marker, markersize=4, **style)
+            panel.set(xlim=(first + 0.5, last + 1.5), ylim=(low, high), xlabel="step t")
+            panel.set_title(f"{last - first + 1:,} step{'s' * (last > first)}")
+            panel.xaxis.get_major_locator().set_params(integer=True, nbins=3)
+            figures.thousands(panel.xaxis)
+        _stairs(axes[-1], profile.window, *views[-1][:2])
+        for panel, (first, last, low, high) in zip(axes, views[1:], strict=False):
+            left, right = first + 0.5, last + 1.5
+            panel.plot([left, right, right, left, left], [low, low, high, high, low], color="0.35", linewidth=1.2)
+        axes[0].set_ylabel("mean reward, gap")
+        handles, labels = axes[-1].get_legend_handles_labels()
+        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
+    return figure
+
+
+def _stairs(panel: Any, window: Array, first: int, last: int) -> None:
+    """The band of values that each step's window stands for."""
+    at = first + np.flatnonzero(window[first : last + 1] > 1)
+    c = C0 * math.log(len(window))
+    low, high = np.sqrt(c / window[at]), np.sqrt(c / (window[at] - 1))
+    panel.fill_between(at + 1, low, high, step="mid", color="0.75", linewidth=0, label="range of its window")
+
+
+def _views(profile: GapProfile) -> list[tuple[int, int, float, float]]:
+    """(first, last, low, high) of each panel: steps, counted from 0, and heights, each inside the one before."""
+    T = len(profile.gap)
+    closest = min(CLOSEST, T)
+    focus = _focus(profile, closest)
+    found = [(0, T - 1, -0.02, TOP)]
+    for level in range(1, PANELS):
+        steps = round(T * (closest / T) ** (level / (PANELS - 1)))
+        before, after, floor, ceiling = found[-1]
+        first = min(max(focus - steps // 2, before), after + 1 - steps)
+        seen = np.minimum(profile.gap[first : first + steps], 1.0)
+        margin = max(0.15 * float(np.ptp(seen)), 0.01 * (ceiling - floor))
+        low, high = max(floor, float(seen.min()) - margin), min(ceiling, float(seen.max()) + margin)
+        found.append((first, first + steps - 1, low, high))
+    return found
+
+
+def _focus(profile: GapProfile, steps: int) -> int:
+    """Where to look closely: around it the window moves by about a sixth of the steps, so stairs can be seen."""
+    known = profile.window > 0
+    moves = np.where(known[1:] & known[:-1], np.abs(np.diff(profile.window)), len(known))
+    travelled = np.concatenate([[0], np.cumsum(moves)])
+    score = np.abs(travelled[steps:] - travelled[:-steps] - steps // 6)
+    best = np.flatnonzero(score == score.min(initial=len(known) ** 2))
+    return int(best[len(best) // 2]) + steps // 2 if len(best) else len(known) // 2
+
+
+def plot_episode_bounds(horizon: int, drift: float) -> Figure:
+    """Appendix B: the regret bound a step of one episode, by its active phase tau and by its whole duration.
+
+    (1) marks episodes with a snooze, (2) those without. Both are worst at the shortest episode, the dotted line.
+
+    >>> [panel.get_xlabel() for panel in plot_episode_bounds(162_755, 1 / 48_000).axes]
+    ['active phase, steps', 'duration of the episode, steps']
+    """
+    x = bounds.shortest_episode(horizon, drift)
+    if not 1 <= x < math.inf:
+        raise InputError(
+            f"episodes have no shortest length at horizon={horizon}, drift={drift}: take T >= 2, drift > 0"
+        )
+    short, long = np.geomspace(max(1.0, x / 100), x, 100), np.geomspace(x, 100 * x, 100)
+    by_duration = bounds.regret_per_step_by_duration(long, horizon, drift)
+    by_active = [bounds.regret_per_step_by_active_length(tau, horizon, drift) for tau in (short, long)]
+    names = "(1) with a snooze", "(2) without a snooze"
+    figure: Figure
+    with figures.canvas(1, 2, size=(9.0, 3.9), sharey=True) as (figure, axes):
+        for index, name in enumerate(names):
+            style = figures.line_style(index)
+            axes[0].plot((short, long)[index], by_active[index], label=name, **style)
+            axes[1].plot(long, by_duration[index], **style)
+        for panel in axes:
+            panel.axvline(x, color="0.4", linewidth=1.0, linestyle=":")
+            panel.set(xscale="log", yscale="log")
+        axes[0].set(xlabel="active phase, steps", ylabel="regret bound per step")
+        axes[1].set(xlabel="duration of the episode, steps")
+        axes[1].annotate(
+            f" shortest episode,\n {x:,.0f} steps", (x, by_duration.snoozed.min()), fontsize=9, color="0.25"
+        )
+        figure.suptitle(f"T = {horizon:,}, drift = {drift:.3g}", fontsize=10)
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside lower center")
+    return figure

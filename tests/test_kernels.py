@@ -1,0 +1,153 @@
+"""How policies are compiled: from a module, from a notebook cell, again after an edit, and with clear errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+
+MODULE = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+import driftbandits as db
+import helpers
+
+class GreedyState(NamedTuple):
+    arms: Any
+
+@dataclass(frozen=True)
+class Greedy(db.Policy):
+    '''Citation: none.'''
+    bonus: float = 0.1
+    def init(self, n_arms):
+        return GreedyState(db.records(n_arms, pulls="i8", total="f8"))
+    def select(self, state, rng):
+        return helpers.best(state.arms, self.bonus)
+    def update(self, state, arm, reward):
+        state.arms[arm].pulls += 1
+        state.arms[arm].total += reward
+"""
+HELPERS = """
+import driftbandits as db
+SIGN = 1.0
+
+@db.kernel
+def best(arms, bonus):
+    top, where = -1e9, 0
+    for arm in range(len(arms)):
+        if arms[arm].pulls == 0:
+            return arm
+        index = SIGN * arms[arm].total / arms[arm].pulls + bonus
+        if index > top:
+            top, where = index, arm
+    return where
+"""
+RUN = """
+import driftbandits as db
+{imports}
+world = db.instances.stationary(20_000, (0.9, 0.2))
+result = db.simulate({{"it": Greedy()}}, world, runs=2, progress=False)
+print(result.pulls["it"][:, 0].tolist())
+"""
+
+
+def python(program: str, folder: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=folder
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.strip()
+
+
+def test_a_policy_in_a_users_module_is_cached_and_notices_edits(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    program = RUN.format(imports="from mine import Greedy")
+    first = python(program, tmp_path)
+    files = sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc"))
+    assert len(files) == 1
+    assert python(program, tmp_path) == first
+    assert sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc")) == files
+    # A constant in another module than the policy's: the machine code must not be the old one.
+    (tmp_path / "helpers.py").write_text(HELPERS.replace("SIGN = 1.0", "SIGN = -1.0"))
+    assert eval(python(program, tmp_path))[0] < eval(first)[0] / 2
+
+
+def test_a_vanished_module_harms_nobody(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    python(RUN.format(imports="from mine import Greedy"), tmp_path)
+    (tmp_path / "mine.py").unlink()
+    python(RUN.format(imports="from driftbandits import RoundRobin as Greedy"), tmp_path)
+
+
+def test_a_policy_in_a_notebook_cell(tmp_path: Path) -> None:
+    """A cell is code with no file behind it, run in __main__."""
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    program = f"exec(compile({(MODULE + RUN.format(imports=''))!r}, '<cell 1>', 'exec'))"
+    assert eval(python(program, tmp_path))[0] > 10_000
+
+
+def test_importing_the_package_imports_no_numba() -> None:
+    program = "import sys, driftbandits; print('numba' in sys.modules, 'numpy' in sys.modules, 'SnoozeIt' in dir(driftbandits))"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["False", "False", "True"]
+
+
+def test_a_name_that_does_not_exist() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'SnoozedIt'"):
+        _ = db.SnoozedIt  # type: ignore[attr-defined]
+    for name in db.__all__:
+        assert getattr(db, name) is not None
+
+
+class OddState(NamedTuple):
+    run: Any
+
+
+@dataclass(frozen=True)
+class Odd(db.Policy):
+    """Uses what numba does not know.
+
+    Citation: none.
+    """
+
+    def init(self, n_arms: int) -> OddState:
+        return OddState(db.records(1, t="i8"))
+
+    def select(self, state: OddState, rng: np.random.Generator) -> int:
+        return {"a": 0}.setdefault("a", open("/dev/null").fileno() * 0)
+
+    def update(self, state: OddState, arm: int, reward: float) -> None:
+        pass
+
+
+def test_a_kernel_that_cannot_be_compiled_is_explained() -> None:
+    with pytest.raises(db.InputError, match=r"Odd cannot be compiled.*drop the base class Policy"):
+        db.simulate({"it": Odd()}, db.instances.stationary(10), runs=1)
+
+
+def test_a_policy_must_be_a_dataclass() -> None:
+    class Bare(db.Policy):
+        def init(self, n_arms: int) -> OddState:
+            return OddState(db.records(1, t="i8"))
+
+    with pytest.raises(db.InputError, match="Bare must be a dataclass"):
+        db.simulate({"it": Bare()}, db.instances.stationary(10), runs=1)
+
+
+def test_docs_examples_of_the_readme_are_short() -> None:
+    """Ten lines of Python, as promised."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    blocks = readme.split("```python")[1:]
+    assert len([line for line in textwrap.dedent(blocks[0].split("```")[0]).splitlines() if line.strip()]) <= 14

@@ -1,0 +1,90 @@
+"""A policy played by hand: the same as in a simulation, and unmoved by bad input."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+from driftbandits.engine import OWN, stream
+from driftbandits.trajectory import trajectory
+
+BAD_REWARDS = [math.nan, math.inf, -math.inf, 1e101]
+
+
+@pytest.fixture(params=["SnoozeIt", "SWUCBSharp", "Rexp3"])
+def play(request: pytest.FixtureRequest) -> db.Online:
+    policies = {
+        "SnoozeIt": db.SnoozeIt(10_000, 1e-4, confidence=0.1),
+        "SWUCBSharp": db.SWUCBSharp(10_000, 1e-4),
+        "Rexp3": db.Rexp3(10_000, 1e-4),
+    }
+    online = db.Online(policies[request.param], n_arms=2, seed=3)
+    for reward in np.random.default_rng(0).normal(0.5, 0.5, 300):
+        online.update(online.select(), reward)
+    return online
+
+
+@pytest.mark.parametrize("reward", BAD_REWARDS)
+def test_a_bad_reward_changes_nothing(play: db.Online, reward: float) -> None:
+    before = play.snapshot()
+    with pytest.raises(db.InputError, match="must be finite"):
+        play.update(0, reward)
+    assert play.snapshot() == before
+
+
+@pytest.mark.parametrize("arm", [-1, 2, 0.5])
+def test_an_unknown_arm_changes_nothing(play: db.Online, arm: Any) -> None:
+    before = play.snapshot()
+    with pytest.raises(db.InputError, match=f"there is no arm {arm}: arms are 0 to 1"):
+        play.update(arm, 0.5)
+    assert play.snapshot() == before
+
+
+def test_a_foreign_snapshot_is_refused(play: db.Online) -> None:
+    before = play.snapshot()
+    other = db.Online(db.Exp3S(10_000, 1e-4), n_arms=2)
+    for data in (other.snapshot(), b"", b"not a snapshot", before[:100]):
+        with pytest.raises(db.InputError, match="not a snapshot of"):
+            play.restore(data)
+    assert play.snapshot() == before
+
+
+def test_online_is_the_simulation_step_by_step(play: db.Online) -> None:
+    """Fed a run's rewards, with the run's own random stream, it makes the run's choices."""
+    played = trajectory(play.policy, db.instances.sinusoid(horizon=3_000, drift=1e-3), seed=9, run=2)
+    by_hand = db.Online(play.policy, n_arms=2)
+    by_hand.rng.bit_generator.state = stream(9, 2, OWN).bit_generator.state
+    for arm, reward in zip(played.arms, played.rewards, strict=True):
+        assert by_hand.select() == arm
+        by_hand.update(arm, reward)
+
+
+def test_seed_and_arms_are_checked() -> None:
+    with pytest.raises(db.InputError, match="seed"):
+        db.Online(db.Uniform(), 2, seed=-1)
+    with pytest.raises(db.InputError, match="exactly 2 arms, not for 3"):
+        db.Online(db.SnoozeIt(10_000, 1e-4), 3)
+
+
+class Stubborn:
+    """A plain object, with no knowledge of numba."""
+
+    def init(self, n_arms: int) -> list[int]:
+        return [0] * n_arms
+
+    def select(self, state: list[int], rng: np.random.Generator) -> int:
+        return int(np.argmin(state))
+
+    def update(self, state: list[int], arm: int, reward: float) -> None:
+        state[arm] += 1
+
+
+def test_a_plain_object_plays_too() -> None:
+    online = db.Online(Stubborn(), n_arms=3)
+    for _ in range(7):
+        online.update(online.select(), 1.0)
+    assert online.state == [3, 2, 2]

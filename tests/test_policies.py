@@ -1,0 +1,173 @@
+"""Every policy of the registry against the public checker, and every wrong input against its message."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+from driftbandits.policies import make_policy
+from driftbandits.testing import check_policy
+
+HORIZON = 2_000
+# Settings under which a policy does something worth checking in 2,000 steps, where the usual ones would not.
+LIVELY: dict[str, dict[str, Any]] = {
+    "SnoozeIt": {"confidence": 0.1, "drift": 1e-3},
+    "Rexp3": {"drift": 1e-3},
+    "Exp3S": {"drift": 1e-3},
+    "SWUCBSharp": {"drift": 1e-3},
+}
+
+
+def lively(name: str, n_arms: int = 2) -> db.Policy:
+    best = np.arange(HORIZON) % n_arms
+    return make_policy(name, **{"horizon": HORIZON, "best_arms": best, **LIVELY.get(name, {})})
+
+
+@pytest.mark.parametrize("name", sorted(db.POLICIES))
+@pytest.mark.parametrize("n_arms", [2, 5])
+def test_registry(name: str, n_arms: int) -> None:
+    policy = lively(name, n_arms)
+    if n_arms > policy.arms[1]:
+        with pytest.raises(db.InputError, match=f"exactly 2 arms, not for {n_arms}"):
+            policy.init(n_arms)
+    else:
+        check_policy(policy, n_arms, HORIZON)
+
+
+@pytest.mark.parametrize("variant", ["original", "released"])
+def test_variants_of_snoozeit(variant: str) -> None:
+    check_policy(db.SnoozeIt(HORIZON, 1e-3, variant=variant, confidence=0.1), 2, HORIZON)
+
+
+@pytest.mark.parametrize("name", sorted(db.POLICIES))
+def test_says_what_it_chose(name: str) -> None:
+    chosen = lively(name).parameters(2)
+    assert all(isinstance(value, (int, float)) for value in chosen.values())
+    assert chosen or name in ("RoundRobin", "Uniform", "Oracle")
+
+
+class CountState(NamedTuple):
+    run: Any
+
+
+@dataclass(frozen=True)
+class Shaky(db.Policy):
+    """A policy with one fault at a time.
+
+    Citation: none.
+    """
+
+    fault: int = 0
+
+    def init(self, n_arms: int) -> CountState:
+        return CountState(db.records(1, t="i8", total="f8"))
+
+    def select(self, state: CountState, rng: np.random.Generator) -> int:
+        if self.fault == 1:
+            return 7
+        if self.fault == 2:
+            state.run[0].t += 1
+        return int(state.run[0].t) % 2
+
+    def update(self, state: CountState, arm: int, reward: float) -> None:
+        run = state.run[0]
+        run.t += 1
+        run.total = np.inf if self.fault == 3 and reward > 1e6 else run.total + reward
+
+
+@dataclass(frozen=True)
+class Uncited(Shaky):
+    """No word on where it comes from."""
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (Shaky(1), "does not exist"),
+        (Shaky(2), "select changed the State"),
+        (Shaky(3), "infinite or not a number"),
+        (Uncited(), "Citation"),
+    ],
+)
+def test_the_checker_finds_faults(policy: db.Policy, words: str) -> None:
+    with pytest.raises((AssertionError, db.InputError), match=words):
+        check_policy(policy)
+
+
+def test_the_checker_accepts_a_sound_policy() -> None:
+    check_policy(Shaky(0))
+
+
+class SharedMemory:
+    """A plain policy whose runs are not independent: it learns in a class attribute."""
+
+    pulls = 0
+
+    def init(self, n_arms: int) -> None:
+        return None
+
+    def select(self, state: None, rng: np.random.Generator) -> int:
+        return SharedMemory.pulls // 1_000 % 2
+
+    def update(self, state: None, arm: int, reward: float) -> None:
+        SharedMemory.pulls += 1 + (reward > 0.9)
+
+
+def test_the_checker_finds_memory_shared_between_runs() -> None:
+    with pytest.raises(AssertionError, match="shares memory"):
+        check_policy(SharedMemory())
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("SnoozeIt", {"horizon": 0, "drift": 0.1}, "horizon.*at least 1; got 0"),
+    ("SnoozeIt", {"horizon": 10.5, "drift": 0.1}, "horizon.*got 10.5"),
+    ("SnoozeIt", {"horizon": math.inf, "drift": 0.1}, "horizon.*got inf"),
+    ("SnoozeIt", {"horizon": 1_000, "drift": -0.1}, r"drift must lie in \[0, 1\].*got -0.1"),
+    ("SnoozeIt", {"horizon": 1_000, "drift": 1.5}, "got 1.5"),
+    ("SnoozeIt", {"horizon": 1_000, "drift": math.nan}, "got nan"),
+    ("SnoozeIt", {"horizon": 1_000, "drift": 0.1, "variant": "Modified"}, "modified, original, released"),
+    ("SnoozeIt", {"horizon": 1_000, "drift": 0.1, "pick": "median"}, "largest, smallest"),
+    ("SnoozeIt", {"horizon": 1_000, "drift": 0.1, "confidence": 0.0}, "confidence must be positive"),
+    ("Rexp3", {"horizon": 1_000, "drift": 0.0}, "undefined for drift=0: give batch"),
+    ("Rexp3", {}, "needs horizon and drift"),
+    ("Rexp3", {"batch": 0}, "batch must be a whole number"),
+    ("Rexp3", {"batch": 10, "gamma": 2.0}, "gamma must lie in"),
+    ("Exp3S", {"horizon": 1_000, "drift": 0.0}, "drift=0 would stop exploring: give gamma"),
+    ("Exp3S", {"gamma": 0.1}, "needs horizon"),
+    ("Exp3S", {"horizon": 1_000}, "needs drift"),
+    ("SWUCBSharp", {"horizon": 1_000, "drift": 0.0}, "infinite for drift=0: give alpha"),
+    ("SWUCBSharp", {"horizon": 1, "drift": 0.1}, "undefined for horizon=1"),
+    ("SWUCBSharp", {"horizon": 1_000, "drift": 0.1, "nu": 0.1}, "not both"),
+    ("SWUCBSharp", {"alpha": 0.5, "lam": -1.0}, "lam must be positive"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "words"), WRONG)
+def test_wrong_parameters(name: str, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(db.InputError, match=words):
+        db.POLICIES[name](**options)
+
+
+def test_unknown_policy_is_told_the_nearest() -> None:
+    with pytest.raises(db.InputError, match="did you mean SnoozeIt"):
+        make_policy("Snoozit")
+
+
+def test_oracle_needs_arms_that_exist() -> None:
+    with pytest.raises(db.InputError, match="best_arms"):
+        db.Oracle([0, 1, 2]).init(2)
+
+
+@pytest.mark.parametrize("name", sorted(set(db.POLICIES) - {"SWUCBSharp"}))
+@pytest.mark.filterwarnings("ignore:SnoozeIt")
+def test_a_single_step(name: str) -> None:
+    """T = 1 is a horizon like any other (SW-UCB#'s tuning alone is not defined there)."""
+    policy = make_policy(name, horizon=1, drift=0.5, best_arms=[1])
+    result = db.simulate({"it": policy}, db.Instance([[0.2, 0.8]]), runs=4)
+    assert result.pulls["it"].sum() == 4
+    assert result.times.tolist() == [1]
