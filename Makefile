@@ -34,6 +34,18 @@ check: $(READY)
 bench: $(READY)
 	@$(BIN)/driftbandits bench
 
+PEERS := .peers/.ready
+
+$(PEERS): benchmarks/peers-requirements.txt
+	@test -x .peers/bin/python || $(PYTHON) -m venv .peers
+	@echo "installing pinned river and pymab into .peers ..."
+	@.peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< \
+		|| { echo "river and pymab could not be installed (see above): bench-peers needs them, nothing else does" >&2; exit 1; }
+	@touch $@
+
+bench-peers: $(READY) $(PEERS)
+	@$(BIN)/python benchmarks/peers.py --python .peers/bin/python
+
 clean:
 	rm -rf .venv .peers results .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Plain twins of the policies: the definitions, word for word, with no regard for speed. Kernels are compared to them."""
+"""Plain twins of the policies: the definitions, word for word, with no regard for speed, to compare kernels to."""
 
 from __future__ import annotations
 

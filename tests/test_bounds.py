@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests import naive_theory as naive
 
 import driftbandits as db
+import naive_theory as naive
 from driftbandits import instances
 from driftbandits.errors import InputError
 from driftbandits.theory import bounds

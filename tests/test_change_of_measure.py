@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests import naive_studies as naive
 
+import naive_studies as naive
 from driftbandits import InputError, Instance, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, instances
 from driftbandits.studies import change_of_measure as study
 from driftbandits.studies.change_of_measure import change_of_measure, first_share

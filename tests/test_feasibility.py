@@ -7,9 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
-from tests import naive_theory as naive
 
 import driftbandits as db
+import naive_theory as naive
 from driftbandits.errors import InputError
 from driftbandits.theory.feasibility import explain_feasibility
 

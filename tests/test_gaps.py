@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests import naive_theory as naive
 
+import naive_theory as naive
 from driftbandits import instances
 from driftbandits.errors import InputError
 from driftbandits.theory import gaps

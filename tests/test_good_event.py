@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests import naive_studies as naive
 
+import naive_studies as naive
 from driftbandits import Bernoulli, Gaussian, InputError, Noise, RoundRobin, SnoozeIt, instances, simulate
 from driftbandits.figures import save_figure
 from driftbandits.studies.good_event import (

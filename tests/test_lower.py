@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests import naive_studies as naive
 
+import naive_studies as naive
 from driftbandits import InputError, instances
 from driftbandits.theory.lower import bernoulli_kl, block_length, block_pair
 

@@ -10,7 +10,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits.engine import OWN, stream
-from driftbandits.trajectory import trajectory
+from driftbandits.recording import trajectory
 
 BAD_REWARDS = [math.nan, math.inf, -math.inf, 1e101]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests import naive_studies as naive
 
+import naive_studies as naive
 from driftbandits import InputError, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, instances, simulate
 from driftbandits.figures import save_figure
 from driftbandits.intervals import t_quantile

@@ -17,7 +17,7 @@ def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any,
     rng = np.random.Generator(np.random.SFC64(seed))
     means = 0.5 + 0.4 * np.sin(0.01 * np.arange(steps)[:, None] + np.arange(n_arms))
     if kind == "bernoulli":
-        return (rng.random((steps, n_arms)) < means).astype(float)
+        return np.asarray(rng.random((steps, n_arms)) < means, dtype=float)
     return np.asarray(means + 0.5 * rng.standard_normal((steps, n_arms)))
 
 

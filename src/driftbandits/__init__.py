@@ -31,7 +31,7 @@ _HOMES = {
     "kernel": "kernels",
     "records": "policies.base",
     "simulate": "simulation",
-    "trajectory": "trajectory",
+    "trajectory": "recording",
 }
 _MODULES = ("instances", "testing")
 
@@ -71,6 +71,6 @@ if TYPE_CHECKING:
     from driftbandits.policies import SWUCBSharp as SWUCBSharp
     from driftbandits.policies import Uniform as Uniform
     from driftbandits.policies.base import records as records
+    from driftbandits.recording import trajectory as trajectory
     from driftbandits.simulation import Simulation as Simulation
     from driftbandits.simulation import simulate as simulate
-    from driftbandits.trajectory import trajectory as trajectory

@@ -21,7 +21,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)), (0, (1, 1)), (0, (4, 1, 1, 1, 1, 1)))
 """Line styles that go with the colours, so that a figure survives a black-and-white printer."""
 
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "figure.dpi": 110,
     "savefig.dpi": 200,
     "figure.constrained_layout.use": True,
@@ -56,7 +56,7 @@ def line_style(index: int) -> dict[str, Any]:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure (.png, .svg or .pdf, by the name's ending) with no date inside, so that equal runs give equal files."""
+    """Write a figure as .png, .svg or .pdf, by the name's ending; no date inside, so equal runs give equal files."""
     import matplotlib as mpl
 
     ending = os.fspath(path).rsplit(".", 1)[-1]

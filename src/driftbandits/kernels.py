@@ -31,6 +31,7 @@ from driftbandits.lowlevel import borrow, generator_at
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 _ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_NAMEDTUPLE: Any = namedtuple  # noqa: PYI024 - its fields are only known at run time
 _NUMBERS = {"float": float, "int": int, "bool": bool}
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -68,7 +69,7 @@ class Compiled:
             if not is_dataclass(cls):
                 raise InputError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True) above it")
             names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]
-            made: Any = namedtuple("Numbers", names)  # noqa: PYI024 - the fields are only known at run time
+            made = _NAMEDTUPLE("Numbers", names)
             # Pickled by reference, so that numba's cache finds the same class in the next process.
             made.__module__, made.__qualname__, made.owner = cls.__module__, f"{cls.__qualname__}.Numbers", cls
             cls.Numbers = made
@@ -228,7 +229,7 @@ def _make_advance(digest: str) -> Callable[..., Any]:
                         break
         tally[0].regret, tally[0].realised = total, received
         tally[0].checkpoint, tally[0].events, tally[0].step = checkpoint, events, step
-        return step
+        return int(step)
 
     return advance
 
@@ -260,7 +261,7 @@ def _dispatcher(verb: str, owners: tuple[type, ...]) -> Any:
         getattr(owner, name) for owner in owners for name in ("select", "update", "draw") if hasattr(owner, name)
     ]
     function = _MAKERS[verb](code_digest([*kernels, _MAKERS[verb], select, update, draw]))
-    # A cache file of its own for each set of classes: a user's module that has since vanished can't spoil anyone else's.
+    # A cache file of its own for each set of classes: a user's module that has since vanished can't spoil others.
     function.__qualname__ = verb + "".join(f"-{owner.__module__}.{owner.__qualname__}" for owner in owners)
     importable = all(owner.__module__ != "__main__" and "<locals>" not in owner.__qualname__ for owner in owners)
     return numba.njit(cache=importable, **_ENTRY_OPTIONS)(function)
@@ -269,9 +270,9 @@ def _dispatcher(verb: str, owners: tuple[type, ...]) -> Any:
 def entry(verb: str, owners: tuple[type, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
     """The compiled ``advance``, ``select`` or ``update`` for arguments of the types of ``arguments``.
 
-    ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. What comes back
-    is the C function itself. It does not look at the types of what it is given, since for record arrays that look takes
-    longer than the work; the caller must pass the same types again.
+    ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. What comes
+    back is the C function itself. It does not look at the types of what it is given, since for record arrays that look
+    takes longer than the work; the caller must pass the same types again.
     """
     dispatcher = _dispatcher(verb, owners)
     try:

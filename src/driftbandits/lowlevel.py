@@ -13,12 +13,12 @@ from numba.extending import intrinsic
 _ADDRESSES = ("state_address", "state", "fnptr_next_uint64", "fnptr_next_double", "fnptr_next_uint32", "bit_generator")
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def borrow(typing: Any, value: Any) -> Any:
     """A NamedTuple of arrays without its claims on memory, which the caller holds anyway.
 
-    Taking an array out of a NamedTuple counts a reference, atomically, and numba does not always see that it need not: a
-    step then costs five times as much. An array that owns nothing has nothing to count.
+    Taking an array out of a NamedTuple counts a reference, atomically, and numba does not always see that it need not:
+    a step then costs five times as much. An array that owns nothing has nothing to count.
     """
 
     def without_owner(context: Any, builder: Any, kind: Any, data: Any) -> Any:
@@ -51,7 +51,7 @@ def addresses(rng: np.random.Generator) -> tuple[np.uint64, ...]:
     return tuple(np.uint64(value) for value in (*found, address(interface.bit_generator)))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def generator_at(typing: Any, where: Any) -> Any:
     """The random generator at these addresses: 6 microseconds a call cheaper than handing over the object."""
     example = np.random.Generator(np.random.SFC64(0))

@@ -39,13 +39,14 @@ class Online:
         self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
         self.state = policy.init(self.n_arms)
         self._room = 0
+        self._draws: Any = self.rng
         if isinstance(policy, Policy):
             self._reserve()
             self._me, self._draws = policy.compiled(), addresses(self.rng)
             self._select = entry("select", (type(policy),), (self._me, self.state, self._draws))
             self._update = entry("update", (type(policy),), (self._me, self.state, 0, 0.0))
         else:
-            self._me, self._draws = policy, self.rng
+            self._me = policy
             self._select, self._update = type(policy).select, type(policy).update
 
     def select(self) -> int:

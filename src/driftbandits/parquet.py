@@ -49,16 +49,16 @@ def read_runs(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Runs]:
     if not Path(path).exists():
         raise InputError(f"there is no file {path}")
     try:
-        recipe = json.loads(pl.read_parquet_metadata(path)["driftbandits"])
-        table = pl.read_parquet(path)
+        recipe = json.loads(pl.read_parquet_metadata(Path(path))["driftbandits"])
+        table = pl.read_parquet(Path(path))
     except Exception as error:
         raise InputError(f"{path} does not hold a simulation, or was cut short: {error}") from error
     if recipe["format"] != FORMAT:
         raise InputError(f"{path} has format {recipe['format']}; this version reads format {FORMAT}. Run it again.")
     done: Runs = {name: {} for name in recipe["policies"]}
     for row in table.iter_rows(named=True):
-        arrays = (np.array(row[column]) for column in ("regret", "realised", "pulls"))
-        done[row["policy"]][row["run"]] = Run(*arrays, row["seconds"], _unpacked(row["events"]))
+        regret, realised, pulls = (np.array(row[column]) for column in ("regret", "realised", "pulls"))
+        done[row["policy"]][row["run"]] = Run(regret, realised, pulls, row["seconds"], _unpacked(row["events"]))
     return recipe, done
 
 

@@ -25,7 +25,7 @@ def describe(thing: Any) -> dict[str, Any]:
 
 
 def build(description: dict[str, Any]) -> Any:
-    """What ``describe`` described. Classes are looked up among modules already imported: reading a file runs no code."""
+    """What ``describe`` described. Classes are looked up in modules already imported: reading a file runs no code."""
     kind: Any = sys.modules.get(description["module"])
     for name in description["class"].split("."):
         kind = getattr(kind, name, None)

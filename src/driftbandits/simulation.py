@@ -35,7 +35,7 @@ class Simulation:
     """The result of ``simulate``: regret at checkpoints for each policy and run, and how to get it again.
 
     ``regret[name]`` has shape (runs, checkpoints): the sum so far of mu*_t - mu_(A(t),t), the dynamic pseudo-regret;
-    ``realised[name]`` sums mu*_t less the reward received instead. ``times`` are the checkpoints' steps, ``pulls[name]``
+    ``realised[name]`` sums mu*_t less the reward received instead. ``times`` are the checkpoints, ``pulls[name]``
     (runs, K) counts, ``seconds[name]`` (runs,) is processor time, ``events[name]`` a table of what the policy noted
     (SnoozeIt: its episodes) when it was asked for.
     """
@@ -103,6 +103,7 @@ class Simulation:
         if measure not in MEASURES:
             raise InputError(f"unknown measure {measure!r}; choose one of {', '.join(MEASURES)}")
         values: dict[str, Array] = getattr(self, measure)
+        figure: Figure
         with figures.canvas() as (figure, axes):
             for index, (name, curves) in enumerate(values.items()):
                 mean, low, high = mean_interval(curves)
@@ -177,8 +178,8 @@ def simulate(
     ``policies`` maps names to policies; a policy may be any object with init, select and update. ``noise`` is
     ``Gaussian(0.5)`` unless given. In run i every policy meets the same noise, which depends only on ``seed`` and i; so
     does the policy's own randomness, and a policy does the same alone or in company. ``events=True`` keeps what
-    policies note (SnoozeIt: every episode). ``keep`` names a Parquet file: Ctrl-C leaves the finished runs there, and the
-    same call goes on from them. ``progress`` shows a bar; None shows it on a terminal only.
+    policies note (SnoozeIt: every episode). ``keep`` names a Parquet file: Ctrl-C leaves the finished runs there, and
+    the same call goes on from them. ``progress`` shows a bar; None shows it on a terminal only.
 
     >>> from driftbandits import instances, policies
     >>> result = simulate({"turns": policies.RoundRobin()}, instances.stationary(100, (0.9, 0.4)), runs=3)

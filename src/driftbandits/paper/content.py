@@ -12,8 +12,8 @@ HOLDS, FAILS, UNDECIDED = "holds", "fails", "not decidable"
 class Drawing:
     """A figure. ``forms`` maps a form to a file stem below the output directory, each with .svg, .png and .pdf.
 
-    A figure of regret comes in two forms: ``ours`` (pseudo-regret, 95 % interval) and ``paper`` (realised regret, band of
-    one standard deviation); any other has the one form ``ours``.
+    A figure of regret comes in two forms: ``ours`` (pseudo-regret, 95 % interval) and ``paper`` (realised regret, band
+    of one standard deviation); any other has the one form ``ours``.
     """
 
     name: str

@@ -11,7 +11,7 @@ from driftbandits.errors import InputError
 from driftbandits.kernels import Compiled
 
 State: TypeAlias = Any
-"""A NamedTuple of numpy arrays, most of them record arrays: everything a policy has learnt, and the values it runs on."""
+"""A NamedTuple of numpy arrays, most of them record arrays: all a policy has learnt, and the values it runs on."""
 
 Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
 

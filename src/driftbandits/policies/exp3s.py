@@ -13,9 +13,8 @@ from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.exponential import draw_arm, mix
 
-
 TINY = 1e-300
-"""No weight is let down to zero, from where no factor could bring it back; mixing keeps them far above this in any usual run."""
+"""No weight is let down to zero, from where no factor could bring it back; mixing usually keeps them far above."""
 
 
 class Exp3SState(NamedTuple):
@@ -27,12 +26,13 @@ class Exp3SState(NamedTuple):
 class Exp3S(Policy):
     """Exp3.S (Auer et al.) as Besbes, Gur and Zeevi tune it for a total drift of V = delta T.
 
-    p_k = (1 - gamma) w_k / W + gamma / K; after reward X of arm k, every w_j <- w_j exp(gamma Xhat_j / K) + (e alpha / K) W,
-    with Xhat_k = X / p_k, Xhat_j = 0 for the others, and W the sum before. Tuning: alpha = 1/T,
-    gamma = min(1, (4 V K ln(K T) / ((e - 1)^2 T))^(1/3)). It must know V and T, or be given both. Rewards are used as they
-    come, not clipped. A step costs O(K).
+    p_k = (1 - gamma) w_k / W + gamma / K; after reward X of arm k, every
+    w_j <- w_j exp(gamma Xhat_j / K) + (e alpha / K) W, with Xhat_k = X / p_k, Xhat_j = 0 for the others, and W the sum
+    before. Tuning: alpha = 1/T, gamma = min(1, (4 V K ln(K T) / ((e - 1)^2 T))^(1/3)). It must know V and T, or be
+    given both. Rewards are used as they come, not clipped. A step costs O(K).
 
-    The code released with the paper on SnoozeIt divides by 3 where a cube root is meant; ``gamma=...`` redraws its figure.
+    The code released with the paper on SnoozeIt divides by 3 where a cube root is meant; ``gamma=...`` redraws its
+    figure.
 
     Citation: P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire, "The Nonstochastic Multiarmed Bandit Problem", SIAM J.
     Comput. 2002; tuning: O. Besbes, Y. Gur, A. Zeevi, "Optimal Exploration-Exploitation in a Multi-armed Bandit Problem

@@ -28,8 +28,8 @@ class Rexp3(Policy):
     """Exp3 restarted every ``batch`` steps (Besbes, Gur and Zeevi), for a total drift of V = delta T.
 
     p_k = (1 - gamma) w_k / W + gamma / K; after reward X of arm k, w_k <- w_k exp(gamma X / (p_k K)). Tuning:
-    batch = ceil((K ln K)^(1/3) (T/V)^(2/3)), gamma = min(1, sqrt(K ln K / ((e - 1) batch))). It must know V and T, or be
-    given ``batch``. Rewards are used as they come, not clipped. A step costs O(K).
+    batch = ceil((K ln K)^(1/3) (T/V)^(2/3)), gamma = min(1, sqrt(K ln K / ((e - 1) batch))). It must know V and T, or
+    be given ``batch``. Rewards are used as they come, not clipped. A step costs O(K).
 
     Citation: O. Besbes, Y. Gur, A. Zeevi, "Stochastic Multi-Armed-Bandit Problem with Non-stationary Rewards",
     NeurIPS 2014.

@@ -1,4 +1,4 @@
-"""SnoozeIt: pull both arms in turn until one is clearly better, then snooze the other for as long as that stays safe."""
+"""SnoozeIt: pull both arms in turn until one is clearly better, then snooze the other while that stays safe."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class SnoozeIt(Policy):
     ``confidence`` = 1 is the paper; less makes the test more eager. ``pick`` says which passing window counts: the
     ``largest`` (the paper's) or the ``smallest``; None takes the variant's own.
 
-    It must know the horizon T and the drift limit delta, and rewards should be 1/2-sub-Gaussian. With delta = 0 a snooze
-    never ends. A step costs O(1) amortised, whatever the length of the active phase: every window is tested at every
-    step, but by a convex hull (see ``docs/snoozeit.md``).
+    It must know the horizon T and the drift limit delta, and rewards should be 1/2-sub-Gaussian. With delta = 0 a
+    snooze never ends. A step costs O(1) amortised, whatever the length of the active phase: every window is tested at
+    every step, but by a convex hull (see ``docs/snoozeit.md``).
 
     Citation: R. Krishnamurthy, A. Gopalan, "On Slowly-varying Non-stationary Bandits", 2021.
 
@@ -194,7 +194,7 @@ def _begin_episode(state: SnoozeItState) -> None:
 
 @kernel
 def _respawn(state: SnoozeItState, arm: int) -> None:
-    """The snoozed arm is active again; the least recently pulled arm goes first, in the released form the better one."""
+    """The snoozed arm is active again. The least recently pulled arm goes first; if released, the better one."""
     run = state.run[0]
     run.next = 1 - run.snoozed if state.rule[0].released else 1 - arm
     _begin_episode(state)
@@ -298,5 +298,5 @@ def _passing_window(state: SnoozeItState, m: int) -> int:
     for step in range(longest - shortest + 1):
         window = shortest + step if rule.smallest else longest - step
         if abs(sums[m] - sums[m - 2 * window]) > _threshold(rule, window):
-            return window  # type: ignore[no-any-return]
+            return window
     return 0

@@ -144,7 +144,7 @@ class SWUCBSharp(Policy):
 @kernel
 def _window(lam: float, alpha: float, t: int) -> int:
     """tau(t) = min(ceil(lam t^alpha), t)."""
-    return min(math.ceil(lam * float(t) ** alpha), t)
+    return min(math.ceil(lam * float(t) ** alpha), t)  # type: ignore[no-any-return]
 
 
 @kernel

@@ -13,8 +13,8 @@ from driftbandits.checks import check_between, check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.noise import Bernoulli
+from driftbandits.recording import trajectory
 from driftbandits.theory.lower import bernoulli_kl
-from driftbandits.trajectory import trajectory
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Statistic = Callable[[Array, Array], float]

@@ -14,8 +14,8 @@ from driftbandits.instances import Instance, stationary
 from driftbandits.kernels import kernel, loop
 from driftbandits.noise import Gaussian, Noise
 from driftbandits.policies import Oracle, SnoozeIt
+from driftbandits.recording import trajectory
 from driftbandits.simulation import simulate
-from driftbandits.trajectory import trajectory
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,8 +22,8 @@ def check_policy(policy: Any, n_arms: int = 2, horizon: int = 2_000) -> None:
 
     Its docstring names a citation; ``select`` leaves the State alone; arms are in range; a run does not depend on the
     number of workers, on other policies, or on what a State was used for before; compiled and interpreted agree bit for
-    bit; a snapshot continues identically; extreme rewards leave the State finite. A plain Python object is held to those
-    that apply.
+    bit; a snapshot continues identically; extreme rewards leave the State finite. A plain Python object is held to
+    those that apply.
 
     >>> from driftbandits.policies import RoundRobin
     >>> check_policy(RoundRobin(), n_arms=3)

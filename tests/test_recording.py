@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests import naive_studies as naive
 
+import naive_studies as naive
 from driftbandits import (
     Bernoulli,
     Gaussian,
@@ -21,7 +21,7 @@ from driftbandits import (
     instances,
     simulate,
 )
-from driftbandits.trajectory import trajectory
+from driftbandits.recording import trajectory
 
 HORIZON, DRIFT = 3_000, 1 / 300
 WORLD = instances.toggling(HORIZON, DRIFT, flat=250)
@@ -49,7 +49,7 @@ def test_same_run_as_in_simulate(name: str, noise: Noise) -> None:
         assert np.bincount(arms, minlength=2).tolist() == result.pulls[name][run].tolist()
 
 
-@pytest.mark.parametrize("name", ["SnoozeIt", "SW-UCB#", "Oracle", "plain"])
+@pytest.mark.parametrize("name", POLICIES)
 def test_same_steps_as_in_plain_python(name: str) -> None:
     arms, rewards = trajectory(POLICIES[name], WORLD, Bernoulli(), seed=7, run=1)
     assert (arms.tolist(), rewards.tolist()) == naive.play(POLICIES[name], WORLD, Bernoulli(), seed=7, run=1)
