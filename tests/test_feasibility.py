@@ -66,6 +66,15 @@ def test_both_answers_occur_often() -> None:
     assert sum(not answer.can_pass for answer in said) > 10
 
 
+@pytest.mark.parametrize(("horizon", "drift", "variant", "confidence"), cases())
+def test_the_needed_gap_makes_the_buffer_as_long_as_its_window(
+    horizon: int, drift: float, variant: str, confidence: float
+) -> None:
+    gap = explain_feasibility(horizon, drift, variant, confidence).needed_gap
+    c, divisor = (36, 3) if variant == "released" else (72, 6)
+    assert gap * gap**2 == pytest.approx(divisor * drift * 2 * c * confidence**2 * math.log(horizon))
+
+
 def test_the_paper_s_own_experiments() -> None:
     limit = 1 / (864 * math.log(PAPER))
     assert explain_feasibility(PAPER, 1 / 48_000).can_snooze

@@ -168,7 +168,16 @@ def test_each_panel_shows_the_box_of_the_one_before(world: Any) -> None:
         across, up = (np.asarray(values, float) for values in panel.lines[-1].get_data())
         assert (across.min(), across.max()) == following.get_xlim()
         assert (up.min(), up.max()) == pytest.approx(following.get_ylim())
+        assert panel.get_ylim()[0] <= following.get_ylim()[0] < following.get_ylim()[1] <= panel.get_ylim()[1]
         assert panel.get_xlim()[0] <= following.get_xlim()[0] < following.get_xlim()[1] <= panel.get_xlim()[1]
+
+
+def test_the_last_panel_is_close_enough_to_see_single_windows() -> None:
+    panel = plot_gap_profile(instances.toggling()).axes[-1]
+    low, high = panel.get_ylim()
+    assert high - low < 0.01
+    (band,) = panel.collections
+    assert 5 <= len(np.unique(np.asarray(band.get_paths()[0].vertices)[:, 1])) <= 60
 
 
 def test_the_two_branches_of_the_episode_figure_meet_at_the_top() -> None:

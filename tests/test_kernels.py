@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -146,10 +145,3 @@ def test_a_policy_must_be_a_dataclass() -> None:
 
     with pytest.raises(db.InputError, match="Bare must be a dataclass"):
         db.simulate({"it": Bare()}, db.instances.stationary(10), runs=1)
-
-
-def test_docs_examples_of_the_readme_are_short() -> None:
-    """Ten lines of Python, as promised."""
-    readme = (Path(__file__).parent.parent / "README.md").read_text()
-    blocks = readme.split("```python")[1:]
-    assert len([line for line in textwrap.dedent(blocks[0].split("```")[0]).splitlines() if line.strip()]) <= 14

@@ -164,7 +164,6 @@ def test_oracle_needs_arms_that_exist() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(db.POLICIES) - {"SWUCBSharp"}))
-@pytest.mark.filterwarnings("ignore:SnoozeIt")
 def test_a_single_step(name: str) -> None:
     """T = 1 is a horizon like any other (SW-UCB#'s tuning alone is not defined there)."""
     policy = make_policy(name, horizon=1, drift=0.5, best_arms=[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
+from driftbandits.errors import FeasibilityWarning
 from naive import NaiveSnoozeIt
-
-pytestmark = pytest.mark.filterwarnings("ignore:SnoozeIt")
 
 DRIFTS = st.sampled_from([0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])
 
@@ -175,9 +175,14 @@ def test_no_drift_means_an_endless_snooze() -> None:
     assert (result.pulls["it"][:, 1] < 1_000).all()
 
 
-def test_a_window_of_a_short_horizon_is_warned_of() -> None:
-    with pytest.warns(UserWarning, match="can never pass"):
+def test_a_snooze_that_can_never_come_is_warned_of() -> None:
+    with pytest.warns(FeasibilityWarning, match="can never pass"):
         db.SnoozeIt(horizon=993, drift=0.0)
+    with pytest.warns(FeasibilityWarning, match="can never snooze"):
+        db.SnoozeIt(horizon=162_755, drift=1 / 4_800)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        db.SnoozeIt(horizon=162_755, drift=1 / 48_000)
 
 
 def test_shortest_window_is_computed_not_remembered() -> None:

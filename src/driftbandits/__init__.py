@@ -14,6 +14,7 @@ _HOMES = {
     "Bernoulli": "noise",
     "Bounded": "noise",
     "Exp3S": "policies",
+    "FeasibilityWarning": "errors",
     "Gaussian": "noise",
     "InputError": "errors",
     "Instance": "instances",
@@ -28,19 +29,21 @@ _HOMES = {
     "Simulation": "simulation",
     "SnoozeIt": "policies",
     "Uniform": "policies",
+    "detectable_gap": "theory.gaps",
+    "explain_feasibility": "theory.feasibility",
     "kernel": "kernels",
     "records": "policies.base",
     "simulate": "simulation",
     "trajectory": "recording",
 }
-_MODULES = ("instances", "testing")
+_MODULES = {"bounds": "theory.bounds", "instances": "instances", "studies": "studies", "testing": "testing"}
 
 __all__ = [*_HOMES, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"driftbandits.{name}")
+        return import_module(f"driftbandits.{_MODULES[name]}")
     if name in _HOMES:
         return getattr(import_module(f"driftbandits.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'driftbandits' has no attribute {name!r}")
@@ -52,7 +55,9 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from driftbandits import instances as instances
+    from driftbandits import studies as studies
     from driftbandits import testing as testing
+    from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
     from driftbandits.instances import Instance as Instance
     from driftbandits.kernels import kernel as kernel
@@ -74,3 +79,6 @@ if TYPE_CHECKING:
     from driftbandits.recording import trajectory as trajectory
     from driftbandits.simulation import Simulation as Simulation
     from driftbandits.simulation import simulate as simulate
+    from driftbandits.theory import bounds as bounds
+    from driftbandits.theory.feasibility import explain_feasibility as explain_feasibility
+    from driftbandits.theory.gaps import detectable_gap as detectable_gap

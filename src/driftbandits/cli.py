@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -126,6 +127,103 @@ def _print_summary(result: Any) -> None:
 
 
 @app.command
+def gap(instance: str = "toggling", *, plot: Path = Path("gap.png")) -> None:
+    """Show how hard an instance is: its gap, and its detectable gap, at four zoom levels.
+
+    Parameters
+    ----------
+    instance
+        A family of instances with two arms (toggling, separated, sinusoid, walk, ...), or a file of means.
+    plot
+        Draw the figure to this file (.png, .svg or .pdf).
+    """
+    import numpy as np
+
+    from driftbandits.figures import save_figure
+    from driftbandits.theory.figures import plot_gap_profile
+    from driftbandits.theory.gaps import gap_profile
+
+    world = _instance(instance)
+    profile = gap_profile(world)
+    shown = profile.window > 0
+    print(f"{world}")
+    print(f"gap: median {np.median(world.gap):.3g}, largest {world.gap.max():.3g}")
+    print(f"detectable gap: median {np.median(profile.gap):.3g}, least {profile.gap.min():.3g};")
+    print(f"a window shows it at {shown.mean():.1%} of steps" + _median_window(profile.window[shown]))
+    save_figure(plot_gap_profile(world), plot)
+    print(f"wrote {plot}")
+
+
+def _median_window(windows: Any) -> str:
+    import numpy as np
+
+    return f", half of the time in {int(np.median(windows)):,} steps or fewer" if len(windows) else ""
+
+
+@app.command
+def bounds(
+    horizon: int = 162_755,
+    drift: float = 1 / 48_000,
+    *,
+    instance: str | None = None,
+    plot: Path | None = None,
+    against_drift: Path | None = None,
+    runs: int = 20,
+) -> None:
+    """Print the paper's regret bounds, with their terms, and draw them.
+
+    Parameters
+    ----------
+    horizon
+        T, the number of steps.
+    drift
+        delta, the drift limit.
+    instance
+        Also bound the regret on this instance (Theorem 1): a family with two arms, or a file of means. Its own horizon
+        and drift limit are used throughout.
+    plot
+        Draw the bound on regret per step of an episode (the paper's appendix B) to this file.
+    against_drift
+        Measure SnoozeIt's regret for drifts from 1e-7 to 1e-3 on the lower bound's instances, and draw it between the
+        upper and the lower bound to this file, with the fitted exponent.
+    runs
+        How many runs for that.
+    """
+    from driftbandits.figures import save_figure
+    from driftbandits.theory import bounds as theorems
+    from driftbandits.theory.feasibility import explain_feasibility
+    from driftbandits.theory.figures import plot_episode_bounds
+
+    if instance is not None:
+        world = _instance(instance)
+        horizon, drift = world.horizon, world.drift_limit
+        whole = theorems.instance_dependent(world, drift)
+        print(
+            f"Theorem 1, on {world.name}: {whole.total:,.0f} = {whole.per_block.sum():,.0f} in {len(whole.per_block)} blocks"
+        )
+        print(f"    + {whole.episode_ends:,.0f} for ends of episodes + {whole.bad_event:,.0f} for the bad event")
+    upper, lower = theorems.minimax_upper(horizon, drift), theorems.minimax_lower(horizon, drift)
+    print(f"Theorem 2, any instance: {upper.total:,.0f} = {upper.all_steps:,.0f} ({upper.per_step:.4g} a step)")
+    print(f"    + {upper.last_episode:,.0f} for the last episode + {upper.episode_ends:,.0f} for ends of episodes")
+    print(f"    + {upper.bad_event:,.0f} for the bad event")
+    print(f"Theorem 3, some instance, any policy: {lower.total:,.1f} = {lower.blocks:,} blocks x {lower.per_block:.4g}")
+    print(f"An episode lasts at least {theorems.shortest_episode(horizon, drift):,.0f} steps,")
+    print(f"    so there are at most {theorems.most_episodes(horizon, drift):,.1f} of them")
+    print(explain_feasibility(horizon, drift))
+    if plot is not None:
+        save_figure(plot_episode_bounds(horizon, drift), plot)
+        print(f"wrote {plot}")
+    if against_drift is not None:
+        import numpy as np
+
+        from driftbandits.studies.regret_against_drift import plot_regret_against_drift, regret_against_drift
+
+        table = regret_against_drift(np.geomspace(1e-7, 1e-3, 9), horizon, runs=runs)
+        save_figure(plot_regret_against_drift(table, f"lower bound instances, T = {horizon:,}"), against_drift)
+        print(f"wrote {against_drift}")
+
+
+@app.command
 def bench(quick: bool = False) -> None:
     """Measure what a step costs: nanoseconds, and the multiple of drawing the reward itself.
 
@@ -139,8 +237,13 @@ def bench(quick: bool = False) -> None:
     print_benchmarks(quick)
 
 
+def _show_warning(message: Warning | str, *details: Any) -> None:
+    print(f"note: {message}", file=sys.stderr)
+
+
 def main() -> None:
     """Entry point: bad input is one line on standard error and exit code 2; Ctrl-C is exit code 130."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         app()
     except InputError as error:

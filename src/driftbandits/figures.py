@@ -72,6 +72,9 @@ def thin(length: int, most: int = 4000) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def thousands(axis: Any) -> None:
     """Write 160,000 rather than 160000 on an axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(6))
     axis.set_major_formatter("{x:,.0f}")
 
 

@@ -13,13 +13,17 @@ def print_table(table: pl.DataFrame, title: str, formats: dict[str, str], captio
     from rich.console import Console
     from rich.table import Table
 
-    shown = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    shown = Table()
     for column in formats:
         numeric = table[column].dtype.is_numeric()
         shown.add_column(column.replace("_", " "), justify="right" if numeric else "left", no_wrap=True)
     for row in table.iter_rows(named=True):
         shown.add_row(*[_written(row[column], style) for column, style in formats.items()])
-    Console().print(shown)
+    console = Console()
+    console.print(f"\n{title}", style="bold", highlight=False)
+    console.print(shown)
+    if caption:
+        console.print(caption, style="dim", highlight=False)
 
 
 def _written(value: Any, style: str) -> str:

@@ -9,15 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_drift, check_horizon
-from driftbandits.errors import InputError
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
+from driftbandits.theory.constants import C1
+from driftbandits.theory.feasibility import explain_feasibility
 
-VARIANTS = ("modified", "original", "released")
 PICKS = ("largest", "smallest")
-C1 = 72.0
-"""The paper's c1: a window of w pulls can show a gap of lambda(w) = sqrt(c1 L / w)."""
 GUARD = 1e-9
 """Relative slack of the shortcuts below, far above rounding: they may look once too often, never once too rarely."""
 ROOM = 1024
@@ -73,20 +71,11 @@ class SnoozeIt(Policy):
     arms: ClassVar[tuple[int, float]] = (2, 2)
 
     def __post_init__(self) -> None:
-        check_horizon(self.horizon)
-        check_drift(self.drift)
-        if self.variant not in VARIANTS:
-            raise InputError(f"unknown variant {self.variant!r}; choose one of {', '.join(VARIANTS)}")
         if self.pick is not None and self.pick not in PICKS:
             raise InputError(f"unknown pick {self.pick!r}; choose one of {', '.join(PICKS)}")
-        if not (math.isfinite(self.confidence) and self.confidence > 0):
-            raise InputError(f"confidence must be positive and finite; got {self.confidence!r}")
-        if 2 * self._shortest_window() > self.horizon:
-            warnings.warn(
-                f"SnoozeIt's test can never pass: it needs {2 * self._shortest_window():,} steps and the horizon is "
-                f"{self.horizon:,}, so this is round robin. A longer horizon or a smaller confidence helps.",
-                stacklevel=3,
-            )
+        feasibility = explain_feasibility(self.horizon, self.drift, self.variant, self.confidence)
+        if not feasibility.can_snooze:
+            warnings.warn(str(feasibility), FeasibilityWarning, stacklevel=3)
 
     def _shortest_window(self) -> int:
         if self.variant == "released":

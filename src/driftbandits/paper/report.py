@@ -1,0 +1,89 @@
+"""The report: one HTML file that needs nothing but itself, with links to the figures' other formats beside it."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from driftbandits.files import written_whole
+from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing
+from driftbandits.paper.inline_svg import inline_svg
+
+FORMS = {
+    "ours": "pseudo-regret, 95 % interval",
+    "paper": "realised regret, band of mean ± sd/2",
+}
+"""The two forms of a figure of regret, as the switch names them."""
+
+_MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
+_CODE = re.compile("`([^`]+)`")
+_NUMBER = re.compile(r"[\d\s.,;:+\-−–±%×/()\[\]∞<>≤≥]+|–")
+
+
+def write_report(content: Content, out: Path) -> Path:
+    """Write ``out/report.html``, whole or not at all, around the figures that already lie in ``out``."""
+    here = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    here.filters.update(prose=_prose, cell=_cell, slug=_slug)
+    numbers = count(1)
+    page = here.get_template("template.html.j2").render(
+        content=content,
+        columns=list(dict.fromkeys(form for claim in content.claims for form in claim.verdicts)),
+        numeric=_numeric,
+        hold=lambda form: _hold(content.claims, form),
+        forms=FORMS,
+        marks=_MARKS,
+        number=lambda: next(numbers),
+        picture=lambda drawing, form, number: _picture(out, drawing, form, number),
+    )
+    target = out / "report.html"
+    with written_whole(target) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return target
+
+
+def _picture(out: Path, drawing: Drawing, form: str, number: int) -> Markup:
+    label = f"{drawing.title}. {drawing.caption}"
+    return Markup(inline_svg(out / f"{drawing.forms[form]}.svg", f"figure-{number}-{form}-", label))
+
+
+def _hold(claims: list[Claim], form: str) -> int:
+    return sum(form in claim.verdicts and claim.verdicts[form].verdict == HOLDS for claim in claims)
+
+
+def _prose(text: str) -> Markup:
+    """Plain text, escaped, with what stands between backticks set as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _numeric(rows: list[dict[str, Any]]) -> set[str]:
+    """The columns that belong on the right: all numbers, or all digits and signs such as ``45,012 ± 310``."""
+    return {column for column in rows[0] if all(_NUMBER.fullmatch(_cell(row[column])) for row in rows)}
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        written = f"{value:,.0f}" if 1000 <= abs(value) < math.inf else f"{value:.4g}"
+        return written.replace("-", "−").replace("inf", "∞")
+    return str(value)

@@ -1,0 +1,65 @@
+"""A report of everything a report may hold, with invented numbers and small figures."""
+
+from pathlib import Path
+
+from driftbandits.figures import canvas, line_style, save_figure, shade, thousands
+from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section, Verdict
+
+HOSTILE = "<script>alert('x')</script> & \"quoted\" <b>"
+LONG = "A sentence long enough to wrap on any screen, as a referee's patience must, about `confidence` and regret. " * 3
+
+
+def synthetic_content(out: Path) -> Content:
+    """A Content, and in ``out`` the figures that it names."""
+    regret = Drawing(
+        "regret",
+        "Regret on the toggling instance",
+        LONG,
+        {form: _draw(out, f"regret-{form}") for form in ("ours", "paper")},
+    )
+    wide = Drawing("wide", "Four zoom levels", HOSTILE, {"ours": _draw(out, "zoom", columns=4, size=(12.0, 3.4))})
+    rows = [
+        {
+            "policy": name,
+            "drift": "1/48,000",
+            "regret at T": 45012.4,
+            "interval": "[44,702, 45,322]",
+            "episodes": 76,
+            "snoozes": None,
+            "remark, which may be long": LONG[:60],
+        }
+        for name in ("SnoozeIt printed", "SW-UCB#", "Exp3.S")
+    ]
+    toggling = Section(
+        "toggling", "Experiment 2: toggling", [LONG, HOSTILE], [regret, wide], {"Regret at the horizon": rows}
+    )
+    separated = Section("separated", "Experiment 1: well separated", [LONG], [regret])
+    verdicts = {
+        "printed": Verdict(FAILS, "51,128 [51,128, 51,128] against 2,512 [2,480, 2,544]"),
+        "released": Verdict(UNDECIDED, "45,012 [44,702, 45,322]"),
+        "calibrated": Verdict(HOLDS, "1,892 [1,870, 1,914]\nratio 0.75"),
+    }
+    return Content(
+        runs=100,
+        seed=0,
+        versions={"driftbandits": "0.1.0", "python": "3.11.9", "numpy": "2.4.6", "numba": "0.68.1"},
+        summary=[LONG] * 4,
+        experiments=[separated, toggling],
+        claims=[Claim(f"Claim {n}", LONG[:140], LONG[:90], verdicts) for n in range(1, 8)],
+        facts=[Section("confidence", "How regret depends on confidence", [LONG], [wide], {"Confidence": rows})],
+        left_open=[Section(f"decision {n}", f"Decision {n}", [LONG]) for n in range(1, 4)],
+    )
+
+
+def _draw(out: Path, stem: str, columns: int = 1, size: tuple[float, float] = (6.4, 4.0)) -> str:
+    with canvas(1, columns, size, squeeze=False) as (figure, grid):
+        for axes in grid.flat:
+            for i in range(3):
+                axes.plot([0, 80_000, 160_000], [0, 10_000 * i, 30_000 + i], label=f"policy {i}", **line_style(i))
+                shade(axes, [0, 160_000], [0, 29_000], [0, 31_000], i)
+            axes.set_xlabel("time")
+            axes.legend()
+            thousands(axes.yaxis)
+        for ending in ("svg", "png", "pdf"):
+            save_figure(figure, out / f"{stem}.{ending}")
+    return stem

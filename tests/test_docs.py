@@ -1,0 +1,47 @@
+"""The page "adding a policy", followed word by word; and the README's promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
+    file, line, check = blocks("docs/adding-a-policy.md")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    policies = tmp_path / "src" / "driftbandits" / "policies"
+    (policies / "epsilongreedy.py").write_text(file)
+    registry = (policies / "__init__.py").read_text()
+    first = "from driftbandits.policies.base import Policy\n"
+    assert first in registry
+    registry = registry.replace(first, first + line)
+    assert "for policy in (" in registry
+    registry = registry.replace("for policy in (", "for policy in (EpsilonGreedy, ", 1)
+    (policies / "__init__.py").write_text(registry)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
+    for program in (check, "from driftbandits.policies import POLICIES; assert 'EpsilonGreedy' in POLICIES"):
+        answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+        assert answer.returncode == 0, answer.stderr
+
+
+def test_ten_lines_are_ten_lines() -> None:
+    first = blocks("README.md")[0]
+    statements = [line for line in first.splitlines() if line.startswith(">>>")]
+    assert len(statements) <= 10
+
+
+def test_links_lead_somewhere() -> None:
+    for page in ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]:
+        folder = (ROOT / page).parent
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text()):
+            assert "://" in target or (folder / target).exists(), f"{page} links to {target}"
