@@ -140,14 +140,16 @@ def _show(output: Console, rows: list[Row], horizon: int, window: int) -> None:
         "the loop alone is not public in pymab. pymab stores six numbers of every step, we sums at 200 points.",
         highlight=False,
     )
-    fastest = min((row for row in rows if row.library != OURS and row.kind != "blind"), key=lambda row: row.nanoseconds)
-    own = ours[fastest.mode, fastest.kind]
-    output.print(
-        f"fastest peer {fastest.library} {fastest.policy} ({fastest.mode}) at {fastest.nanoseconds:,.0f} ns; "
-        f"ours ({own.policy}) at {own.nanoseconds:,.0f} ns; ratio {_ratio(fastest, own)}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    for mode in MODES:
+        peers = [row for row in rows if row.mode == mode and row.library != OURS and row.kind != "blind"]
+        fastest = min(peers, key=lambda row: row.nanoseconds)
+        own = ours[mode, fastest.kind]
+        output.print(
+            f"{mode}: fastest peer {fastest.library} {fastest.policy} at {fastest.nanoseconds:,.0f} ns; "
+            f"ours ({own.policy}) at {own.nanoseconds:,.0f} ns; ratio {_ratio(fastest, own)}",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def _ratio(peer: Row, own: Row) -> str:

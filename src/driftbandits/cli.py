@@ -218,7 +218,8 @@ def bounds(
 
         from driftbandits.studies.regret_against_drift import plot_regret_against_drift, regret_against_drift
 
-        table = regret_against_drift(np.geomspace(1e-7, 1e-3, 9), horizon, runs=runs)
+        least = max(1e-7, 0.6 / horizon**1.5)  # one block of the instance must fit into the horizon
+        table = regret_against_drift(np.geomspace(least, 1e-3, 9).tolist(), horizon, runs=runs)
         save_figure(plot_regret_against_drift(table, f"lower bound instances, T = {horizon:,}"), against_drift)
         print(f"wrote {against_drift}")
 

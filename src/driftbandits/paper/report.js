@@ -17,9 +17,9 @@ function read() {
 }
 
 function write() {
-  const form = document.querySelector('input[name="form"]:checked').value;
+  const form = document.querySelector('input[name="form"]:checked')?.value;
   const section = location.hash.slice(1).split('&')[0];
-  if (form === 'paper' || location.hash.includes('&')) {
+  if (form === 'paper' || (form && location.hash.includes('&'))) {
     history.replaceState(null, '', '#' + section + '&form=' + form);
   }
 }

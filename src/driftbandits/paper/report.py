@@ -23,7 +23,7 @@ FORMS = {
 
 _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 _CODE = re.compile("`([^`]+)`")
-_NUMBER = re.compile(r"[\d\s.,;:+\-−–±%×/()\[\]∞<>≤≥]+|–")
+_NUMBER = re.compile(r"(?:[\d\s.,+\-−–±%/()\[\]∞]| to )+")
 
 
 def write_report(content: Content, out: Path) -> Path:
@@ -40,6 +40,9 @@ def write_report(content: Content, out: Path) -> Path:
     page = here.get_template("template.html.j2").render(
         content=content,
         columns=list(dict.fromkeys(form for claim in content.claims for form in claim.verdicts)),
+        switched=any(
+            len(drawing.forms) > 1 for section in content.experiments + content.facts for drawing in section.drawings
+        ),
         numeric=_numeric,
         hold=lambda form: _hold(content.claims, form),
         forms=FORMS,
@@ -72,12 +75,12 @@ def _slug(name: str) -> str:
 
 
 def _numeric(rows: list[dict[str, Any]]) -> set[str]:
-    """The columns that belong on the right: all numbers, or all digits and signs such as ``45,012 ± 310``."""
+    """The columns that belong on the right: all numbers, or all digits and signs such as ``1/48,000``."""
     return {column for column in rows[0] if all(_NUMBER.fullmatch(_cell(row[column])) for row in rows)}
 
 
 def _cell(value: Any) -> str:
-    if value is None:
+    if value is None or value != value:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -75,6 +75,17 @@ def episode_starts(run: Run) -> Array:
     return np.concatenate([[0], ends[ends < run.instance.horizon]])
 
 
+def describe(run: Run) -> str:
+    """The run in words, for a caption."""
+    count = len(run.episodes)
+    without = [str(number) for number, snoozed in enumerate(run.episodes["snoozed"], start=1) if not snoozed]
+    passive = f"Episodes {', '.join(without)} have no passive phase." if without else "Every one of them led to a snooze."
+    return (
+        f"T = {run.instance.horizon:,}, δ = {run.drift:.2g}, Gaussian rewards. In this run the test passed {count} times. "
+        f"{passive} Shaded: active (yellow) and passive (blue) phases."
+    )
+
+
 def plot_run(run: Run) -> Figure:
     """True and empirical means with active and passive phases above; below, lambda_hat where each test passed."""
     T = run.instance.horizon
@@ -99,6 +110,8 @@ def plot_run(run: Run) -> Figure:
             (0, "1.0", "test passed: λ̂, no snooze"),
         ):
             some = run.episodes.filter(snoozed=snoozed)
+            if some.is_empty():
+                continue
             below.plot(some["passed"], some["gap"], "o", color="0.0", markerfacecolor=face, markersize=6, label=label)
         below.set(xlabel="step t", ylabel="gap", ylim=(0, 1.1))
         figures.thousands(below.xaxis)

@@ -1,0 +1,82 @@
+"""The command line as a person meets it: help that teaches, one-line errors, exit codes, files written whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import driftbandits as db
+
+
+def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-m", "driftbandits", *map(str, words)]
+    return subprocess.run(program, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("command", ["reproduce", "simulate", "gap", "bounds", "bench"])
+def test_every_command_explains_itself(command: str) -> None:
+    assert command in driftbandits("--help").stdout
+    answer = driftbandits(command, "--help")
+    assert answer.returncode == 0
+    assert f"driftbandits {command}" in answer.stdout
+
+
+def test_simulate_prints_and_writes(tmp_path: Path) -> None:
+    world = db.instances.sinusoid(horizon=2_000, drift=1e-3)
+    world.save(tmp_path / "means.csv")
+    words = ["simulate", tmp_path / "means.csv", "--policy", "SWUCBSharp", "--policy", "RoundRobin", "--runs", 3]
+    answer = driftbandits(*words, "--plot", tmp_path / "plot.svg", "--save", tmp_path / "runs.parquet")
+    assert answer.returncode == 0, answer.stderr
+    assert "SWUCBSharp" in answer.stdout
+    assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
+    kept = db.Simulation.load(tmp_path / "runs.parquet")
+    assert kept.runs == 3
+    assert f"{kept.regret['RoundRobin'][:, -1].mean():,.1f}" in answer.stdout
+
+
+def test_gap_and_bounds(tmp_path: Path) -> None:
+    db.instances.toggling(horizon=20_000).save(tmp_path / "means.npz")
+    answer = driftbandits("gap", tmp_path / "means.npz", "--plot", tmp_path / "gap.png")
+    assert answer.returncode == 0, answer.stderr
+    assert "detectable gap: median" in answer.stdout
+    assert (tmp_path / "gap.png").read_bytes().startswith(b"\x89PNG")
+    words = ["bounds", 20_000, 1e-4, "--plot", tmp_path / "a.pdf", "--against-drift", tmp_path / "b.png", "--runs", 2]
+    answer = driftbandits(*words)
+    assert answer.returncode == 0, answer.stderr
+    assert f"Theorem 2, any instance: {db.bounds.minimax_upper(20_000, 1e-4).total:,.0f}" in answer.stdout
+    assert (tmp_path / "a.pdf").exists()
+    assert (tmp_path / "b.png").exists()
+    answer = driftbandits("bounds", "--instance", tmp_path / "means.npz")
+    assert "Theorem 1" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "nowhere"], "unknown instance 'nowhere'; known: abrupt"),
+        (["simulate", "missing.csv"], "missing.csv"),
+        (["simulate", "walk", "--policy", "Snoozeit"], "did you mean SnoozeIt"),
+        (["simulate", "walk", "--runs", "0"], "runs must be a whole number, at least 1; got 0"),
+        (["simulate", "walk", "--workers", "0"], "workers must be"),
+        (["simulate", "walk", "--drift", "-1"], "drift must lie in [0, 1]"),
+        (["simulate", "stationary", "--policy", "Rexp3"], "undefined for drift=0"),
+        (["simulate", "wave", "--policy", "SnoozeIt"], "exactly 2 arms"),
+        (["gap", "wave"], "arms"),
+        (["bounds", "0"], "horizon"),
+        (["bounds", "1000", "2"], "drift must lie"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(words: list[str], said: str) -> None:
+    answer = driftbandits(*words)
+    assert answer.returncode == 2
+    assert said in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_words_that_make_no_sense() -> None:
+    answer = driftbandits("simulate", "walk", "--runs", "many")
+    assert answer.returncode != 0
+    assert "Traceback" not in answer.stdout + answer.stderr
