@@ -74,7 +74,7 @@ def thousands(axis: Any) -> None:
     """Write 160,000 rather than 160000 on an axis."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(6))
+    axis.set_major_locator(MaxNLocator(6, integer=True))
     axis.set_major_formatter("{x:,.0f}")
 
 

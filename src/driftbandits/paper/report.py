@@ -23,7 +23,7 @@ FORMS = {
 
 _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 _CODE = re.compile("`([^`]+)`")
-_NUMBER = re.compile(r"(?:[\d\s.,+\-−–±%/()\[\]∞]| to )+")
+_NUMBER = re.compile(r"(?:[\de\s.,+\-−–±%/()\[\]∞]| to )+")
 
 
 def write_report(content: Content, out: Path) -> Path:
