@@ -33,6 +33,7 @@ check: $(READY)
 
 bench: $(READY)
 	@$(BIN)/driftbandits bench
+	@$(BIN)/python benchmarks/gaps.py
 
 PEERS := .peers/.ready
 
