@@ -13,13 +13,25 @@ from driftbandits.errors import InputError
 
 app = App(
     name="driftbandits",
+    suppress_keyboard_interrupt=False,
     help="Bandits whose reward means drift slowly: run the paper's experiments, simulate your own, measure the cost.",
 )
 
 
 @app.command
-def reproduce(runs: int = 100, seed: int = 0, out: Path = Path("results"), workers: int | None = None) -> None:
-    """Run the paper's comparison on the toggling instance, print the table, and draw the regret.
+def reproduce(
+    *,
+    runs: int = 100,
+    seed: int = 0,
+    out: Path = Path("results"),
+    only: str | None = None,
+    workers: int | None = None,
+    again: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Run every experiment and study of the paper, and write a report.
+
+    Stopped at any moment, the same command goes on where it was. A part of other settings, of another version or cut
+    short is run again.
 
     Parameters
     ----------
@@ -28,21 +40,27 @@ def reproduce(runs: int = 100, seed: int = 0, out: Path = Path("results"), worke
     seed
         The same seed gives the same result, bit for bit.
     out
-        Where the figure (PNG) and the runs (Parquet) go.
+        Where report.html, summary.json, the figures (SVG, PNG, PDF) and the runs (Parquet) go.
+    only
+        Run and report one experiment or study alone; an unknown name lists them.
     workers
         Threads; all cores unless given. The result does not depend on it.
+    again
+        Run finished parts once more.
     """
-    from driftbandits import instances
-    from driftbandits.figures import save_figure
-    from driftbandits.paper.experiments import four_policies
-    from driftbandits.simulation import simulate
+    import polars as pl
 
-    instance = instances.toggling()
-    policies = four_policies(instance.horizon, 1 / 4_800)
-    result = simulate(policies, instance, runs=runs, seed=seed, workers=workers, keep=out / "toggling.parquet")
-    _print_summary(result)
-    save_figure(result.plot(), out / "toggling.png")
-    print(f"wrote {out / 'toggling.parquet'} and {out / 'toggling.png'}")
+    from driftbandits.paper.reproduce import reproduce
+    from driftbandits.tables import print_table
+
+    content = reproduce(runs, seed, out, only=only, workers=workers, again=again)
+    rows = [
+        {"claim": claim.name} | {form: found.verdict for form, found in claim.verdicts.items()}
+        for claim in content.claims
+    ]
+    if rows:
+        print_table(pl.DataFrame(rows), "What the paper claims, for SnoozeIt as", dict.fromkeys(rows[0], ""))
+    print(f"wrote {out / 'report.html'}")
 
 
 @app.command
