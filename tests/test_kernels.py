@@ -60,7 +60,8 @@ print(result.pulls["it"][:, 0].tolist())
 
 
 def python(program: str, folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(folder / "cache")}
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=folder
     )
