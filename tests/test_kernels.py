@@ -7,12 +7,14 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import driftbandits as db
+from driftbandits.digest import code_digest
 
 MODULE = """
 from dataclasses import dataclass
@@ -81,6 +83,72 @@ def test_a_policy_in_a_users_module_is_cached_and_notices_edits(tmp_path: Path) 
     # A constant in another module than the policy's: the machine code must not be the old one.
     (tmp_path / "helpers.py").write_text(HELPERS.replace("SIGN = 1.0", "SIGN = -1.0"))
     assert eval(python(program, tmp_path))[0] < eval(first)[0] / 2
+
+
+LAB = """
+import numpy as np
+import numba
+FIRST, SECOND, THIRD = 1.0, 1.0, 2.0
+COUNT = np.int64(3)
+TABLE = np.array([1.0, 2.0])
+PAIR = (np.arange(2_000.0), 1.0)
+
+def closed(factor):
+    def inner(x):
+        return factor * x
+    return inner
+
+times = closed(2.0)
+
+@numba.njit
+def jitted(x):
+    return x + 1.0
+
+def bonus(x, extra=0.5):
+    return x + extra
+
+def best(x):
+    x = times(bonus(FIRST * x) + SECOND / THIRD) + jitted(x)
+    return (lambda y: y + 3.0)(x) + COUNT + TABLE[0] + PAIR[0][0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("1.0, 1.0, 2.0", "1.0, 2.0, 2.0"),
+        ("np.int64(3)", "np.int64(4)"),
+        ("[1.0, 2.0]", "[1.5, 2.0]"),
+        ("(np.arange(2_000.0)", "(np.arange(2_000.0) + (np.arange(2_000) == 1_000)"),
+        ("closed(2.0)", "closed(2.5)"),
+        ("x + 1.0", "x + 1.5"),
+        ("extra=0.5", "extra=0.6"),
+        ("lambda y: y + 3.0", "lambda y: y + 3.5"),
+    ],
+)
+def test_the_digest_sees_all_that_machine_code_depends_on(old: str, new: str) -> None:
+    """What it overlooked would run as old machine code after an edit, without a word."""
+
+    def digest(source: str) -> str:
+        space: dict[str, Any] = {"__name__": "mine"}
+        exec(source, space)
+        return code_digest([space["best"]])
+
+    assert old in LAB
+    assert digest(LAB) == digest(LAB)
+    assert digest(LAB) != digest(LAB.replace(old, new))
+
+
+def test_a_helper_reached_through_a_package_is_part_of_the_digest() -> None:
+    def digest(step: int) -> str:
+        lab, tools = ModuleType("lab"), ModuleType("lab.tools")
+        exec(f"def deep(x):\n    return x + {step}", vars(tools))
+        vars(lab)["tools"] = tools
+        space: dict[str, Any] = {"lab": lab}
+        exec("def best(x):\n    return lab.tools.deep(x)", space)
+        return code_digest([space["best"]])
+
+    assert digest(1) != digest(2)
 
 
 def test_a_vanished_module_harms_nobody(tmp_path: Path) -> None:

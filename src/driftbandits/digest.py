@@ -28,24 +28,28 @@ def code_digest(roots: Iterable[Any]) -> str:
     False
     """
     sha = hashlib.sha256()
-    seen: set[int] = set()
+    seen: set[Any] = set()
     todo = list(roots)
     while todo:
         item = todo.pop(0)
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
+        item = getattr(item, "py_func", item)  # what numba.njit has wrapped
         if isinstance(item, types.FunctionType):
+            if item in seen:
+                continue
+            seen.add(item)
             for code in _codes(item.__code__):
                 constants = [value for value in code.co_consts if not hasattr(value, "co_code")]
                 sha.update(code.co_code + repr((constants, code.co_names, code.co_varnames)).encode())
-                todo += [item.__globals__[name] for name in code.co_names if name in item.__globals__]
-                todo += _members(item.__globals__, code.co_names)
+                todo += _reached(item.__globals__, code.co_names)
             todo += [cell.cell_contents for cell in item.__closure__ or ()]
-        elif isinstance(item, (int, float, str, tuple, np.dtype)):
-            sha.update(repr(item).encode())
+            todo += item.__defaults__ or ()
+        elif isinstance(item, tuple):
+            todo += item
         elif isinstance(item, np.ndarray):
             sha.update(item.tobytes())
+        elif isinstance(item, (int, float, str, np.generic, np.dtype)):
+            # Equal constants are often one object: each place that names it counts.
+            sha.update(repr(item).encode())
     return sha.hexdigest()
 
 
@@ -56,8 +60,16 @@ def _codes(code: Any) -> Iterator[Any]:
             yield from _codes(constant)
 
 
-def _members(namespace: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
-    """What is reached through a module, as in ``helpers.bonus``; not through numpy, math and numba."""
-    modules = [namespace[name] for name in names if isinstance(namespace.get(name), types.ModuleType)]
-    own = [module for module in modules if module.__name__.split(".")[0] not in FOREIGN]
-    return [getattr(module, name) for module in own for name in names if hasattr(module, name)]
+def _reached(namespace: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+    """What these names mean, also through modules, as in ``lab.helpers.bonus``; not through numpy, math and numba."""
+    found: list[Any] = []
+    spaces, known = [namespace], {id(namespace)}
+    for space in spaces:
+        held = [space[name] for name in names if name in space]
+        found += held
+        for module in held:
+            own = isinstance(module, types.ModuleType) and module.__name__.split(".")[0] not in FOREIGN
+            if own and id(vars(module)) not in known:
+                known.add(id(vars(module)))
+                spaces.append(vars(module))
+    return found
