@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,7 @@ def test_gap_and_bounds(tmp_path: Path) -> None:
         (["simulate", "walk", "--drift", "-1"], "drift must lie in [0, 1]"),
         (["simulate", "stationary", "--policy", "Rexp3"], "undefined for drift=0"),
         (["simulate", "wave", "--policy", "SnoozeIt"], "exactly 2 arms"),
+        (["simulate", "walk", "--plot", "regret"], "must end in .svg, .pdf or .png; got 'regret'"),
         (["gap", "wave"], "arms"),
         (["bounds", "0"], "horizon"),
         (["bounds", "1000", "2"], "drift must lie"),
@@ -80,3 +83,31 @@ def test_words_that_make_no_sense() -> None:
     answer = driftbandits("simulate", "walk", "--runs", "many")
     assert answer.returncode != 0
     assert "Traceback" not in answer.stdout + answer.stderr
+
+
+def test_options_reach_the_simulation(tmp_path: Path) -> None:
+    world = db.instances.sinusoid(horizon=500, drift=1e-3)
+    world.save(tmp_path / "means.csv")
+    words = ["simulate", tmp_path / "means.csv", "--policy", "SnoozeIt", "--policy", "Rexp3", "--drift", 0.01]
+    path = tmp_path / "runs.parquet"
+    answer = driftbandits(*words, "--seed", 4, "--noise", "bernoulli", "--runs", 2, "--save", path)
+    assert answer.returncode == 0, answer.stderr
+    assert "note: " in answer.stderr  # this SnoozeIt can never snooze
+    kept = db.Simulation.load(path)
+    assert (kept.seed, kept.noise) == (4, db.Bernoulli())
+    assert kept.policies["Rexp3"] == db.Rexp3(500, 0.01)
+
+
+def test_ctrl_c_is_exit_code_130(tmp_path: Path) -> None:
+    path = tmp_path / "runs.parquet"
+    words = ["simulate", "walk", "--policy", "RoundRobin", "--runs", "1000000", "--save", str(path)]
+    process = subprocess.Popen([sys.executable, "-m", "driftbandits", *words], stderr=subprocess.PIPE, text=True)
+    for _ in range(600):
+        if path.exists():  # written once before the work begins
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.strip() == "driftbandits: stopped"
+    assert path.exists()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import driftbandits as db
 from driftbandits.engine import OWN, stream
+from driftbandits.online import AHEAD
 from driftbandits.recording import trajectory
 
 BAD_REWARDS = [math.nan, math.inf, -math.inf, 1e101]
@@ -53,6 +55,59 @@ def test_a_foreign_snapshot_is_refused(play: db.Online) -> None:
     assert play.snapshot() == before
 
 
+@pytest.mark.parametrize("other", [db.Online(db.Rexp3(batch=9), 5), db.Online(db.Rexp3(batch=8), 3)])
+def test_a_snapshot_of_other_arms_or_parameters_is_refused(other: db.Online) -> None:
+    """The State's arrays would be accepted as they are, and select could answer an arm that does not exist."""
+    play = db.Online(db.Rexp3(batch=9), 3)
+    before = play.snapshot()
+    with pytest.raises(db.InputError, match=r"snapshot of Rexp3\(.*batch=[89].* with [35] arms; it cannot continue"):
+        play.restore(other.snapshot())
+    assert play.snapshot() == before
+
+
+class PagesState(NamedTuple):
+    run: Any
+    page: Any
+
+
+@dataclass(frozen=True)
+class Pages(db.Policy):
+    """Writes every reward down, on pages that are never longer than asked for.
+
+    Citation: none.
+    """
+
+    def init(self, n_arms: int) -> PagesState:
+        return PagesState(db.records(1, t="i8"), np.zeros(1))
+
+    def reserve(self, state: PagesState, steps: int) -> PagesState:
+        page = np.zeros(int(state.run[0].t) + steps)
+        page[: state.run[0].t] = state.page[: state.run[0].t]
+        return state._replace(page=page)
+
+    def select(self, state: PagesState, rng: np.random.Generator) -> int:
+        return 0
+
+    def update(self, state: PagesState, arm: int, reward: float) -> None:
+        if state.run[0].t < len(state.page):  # else it would write into memory that is not its own
+            state.page[state.run[0].t] = reward
+        state.run[0].t += 1
+
+
+def test_there_is_room_for_every_update_also_after_restore() -> None:
+    play, copy = db.Online(Pages(), 2), db.Online(Pages(), 2)
+    kept = play.snapshot()
+    for step in range(3 * AHEAD):
+        if step == AHEAD - 1:
+            kept = play.snapshot()
+        play.update(0, 1.0 + step)
+    assert play.state.page[: 3 * AHEAD].tolist() == [1.0 + step for step in range(3 * AHEAD)]
+    copy.restore(kept)
+    for step in range(AHEAD - 1, 2 * AHEAD):
+        copy.update(0, 1.0 + step)
+    assert copy.state.page[: 2 * AHEAD].tolist() == [1.0 + step for step in range(2 * AHEAD)]
+
+
 def test_online_is_the_simulation_step_by_step(play: db.Online) -> None:
     """Fed a run's rewards, with the run's own random stream, it makes the run's choices."""
     played = trajectory(play.policy, db.instances.sinusoid(horizon=3_000, drift=1e-3), seed=9, run=2)
@@ -88,3 +143,12 @@ def test_a_plain_object_plays_too() -> None:
     for _ in range(7):
         online.update(online.select(), 1.0)
     assert online.state == [3, 2, 2]
+    with pytest.raises(db.InputError, match="Stubborn is a plain object"):
+        online.snapshot()
+
+
+def test_verbs_that_an_object_was_given_count() -> None:
+    """A plain object is asked as simulate asks it, not through its class."""
+    policy = Stubborn()
+    policy.select = lambda state, rng: 2  # type: ignore[method-assign]
+    assert db.Online(policy, n_arms=3).select() == 2

@@ -80,6 +80,55 @@ class Shaky(db.Policy):
         run.total = np.inf if self.fault == 3 and reward > 1e6 else run.total + reward
 
 
+class LongState(NamedTuple):
+    run: Any
+    page: Any
+
+
+@dataclass(frozen=True)
+class ReadsAhead(db.Policy):
+    """Reads room it has not written yet, so that a State that was used before plays otherwise.
+
+    Citation: none.
+    """
+
+    def init(self, n_arms: int) -> LongState:
+        return LongState(db.records(1, t="i8"), np.zeros(1))
+
+    def reserve(self, state: LongState, steps: int) -> LongState:
+        if len(state.page) > state.run[0].t + steps:
+            return state
+        page = np.zeros(len(state.page) + steps + 1)
+        page[: len(state.page)] = state.page
+        return state._replace(page=page)
+
+    def select(self, state: LongState, rng: np.random.Generator) -> int:
+        return 1 if state.page[state.run[0].t] > 0.5 else 0
+
+    def update(self, state: LongState, arm: int, reward: float) -> None:
+        state.page[state.run[0].t] = 1.0
+        state.run[0].t += 1
+
+
+STARTS = 0
+
+
+@dataclass(frozen=True)
+class Frozen(Shaky):
+    """Its kernel reads a variable, which compiled code knows as it was when compiled.
+
+    Citation: none.
+    """
+
+    def init(self, n_arms: int) -> CountState:
+        global STARTS
+        STARTS += 1
+        return super().init(n_arms)
+
+    def select(self, state: CountState, rng: np.random.Generator) -> int:
+        return 0 if STARTS < 3 else 1
+
+
 @dataclass(frozen=True)
 class Uncited(Shaky):
     """No word on where it comes from."""
@@ -92,6 +141,8 @@ class Uncited(Shaky):
         (Shaky(2), "select changed the State"),
         (Shaky(3), "infinite or not a number"),
         (Uncited(), "Citation"),
+        (ReadsAhead(), "shares memory|used before"),
+        (Frozen(), "compiled and interpreted differ"),
     ],
 )
 def test_the_checker_finds_faults(policy: db.Policy, words: str) -> None:
@@ -136,10 +187,12 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("Rexp3", {"horizon": 1_000, "drift": 0.0}, "undefined for drift=0: give batch"),
     ("Rexp3", {}, "needs horizon and drift"),
     ("Rexp3", {"batch": 0}, "batch must be a whole number"),
+    ("Rexp3", {"batch": math.nan}, "batch must be a whole number, at least 1; got nan"),
     ("Rexp3", {"batch": 10, "gamma": 2.0}, "gamma must lie in"),
     ("Exp3S", {"horizon": 1_000, "drift": 0.0}, "drift=0 would stop exploring: give gamma"),
     ("Exp3S", {"gamma": 0.1}, "needs horizon"),
     ("Exp3S", {"horizon": 1_000}, "needs drift"),
+    ("Exp3S", {"alpha": 0.0, "gamma": 0.1}, "alpha must lie in .*got 0.0"),
     ("SWUCBSharp", {"horizon": 1_000, "drift": 0.0}, "infinite for drift=0: give alpha"),
     ("SWUCBSharp", {"horizon": 1, "drift": 0.1}, "undefined for horizon=1"),
     ("SWUCBSharp", {"horizon": 1_000, "drift": 0.1, "nu": 0.1}, "not both"),
@@ -156,6 +209,12 @@ def test_wrong_parameters(name: str, options: dict[str, Any], words: str) -> Non
 def test_unknown_policy_is_told_the_nearest() -> None:
     with pytest.raises(db.InputError, match="did you mean SnoozeIt"):
         make_policy("Snoozit")
+
+
+def test_a_column_name_that_numpy_needs_is_refused() -> None:
+    """``arms.mean`` would be numpy's method in Python and the column in compiled code."""
+    with pytest.raises(db.InputError, match="cannot be called 'mean'"):
+        db.records(2, mean="f8")
 
 
 def test_oracle_needs_arms_that_exist() -> None:

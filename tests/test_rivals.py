@@ -66,6 +66,12 @@ def test_swucbsharp(kind: str, seed: int, steps: int, n_arms: int, alpha: float,
         twin.update(arm, row[arm])
 
 
+@pytest.mark.parametrize(("alpha", "lam"), [(0.0, 63.0), (0.0, 64.0), (0.0, 65.0), (0.9, 0.5), (1e-300, 3.5)])
+def test_swucbsharp_where_the_ring_is_just_full(alpha: float, lam: float) -> None:
+    """The ring's length is a power of two: a window as long as the ring must still find the pull that leaves it."""
+    test_swucbsharp.hypothesis.inner_test("gaussian", 1, 400, 3, alpha, lam)  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("drift", "batch", "rexp3_gamma", "exp3s_gamma"),
     [(1 / 4_800, 318, 0.05037, 0.1928), (1 / 48_000, 1_473, 0.0234, 0.0895)],

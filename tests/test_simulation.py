@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +18,8 @@ import numpy as np
 import pytest
 
 import driftbandits as db
+from driftbandits import engine, recipe
+from driftbandits.engine import OWN, WORLD, Job, stream
 from driftbandits.recording import trajectory
 from test_online import Stubborn
 
@@ -59,6 +64,61 @@ def test_more_runs_begin_with_the_same_runs(world: db.Instance, result: db.Simul
     assert np.array_equal(more.regret["SW-UCB#"][:6], result.regret["SW-UCB#"])
     other = db.simulate({"SW-UCB#": POLICIES["SW-UCB#"]}, world, runs=6, seed=12)
     assert not np.array_equal(other.regret["SW-UCB#"], result.regret["SW-UCB#"])
+
+
+def test_every_run_has_two_streams_of_its_own() -> None:
+    places = [(seed, run, which) for seed in (0, 1) for run in (0, 1, 2) for which in (WORLD, OWN)]
+    assert len({stream(*place).random() for place in places}) == len(places)
+
+
+class LearnsInItself:
+    """A plain policy that keeps everything in itself: arm 0 for ten steps, then arm 1."""
+
+    def __init__(self) -> None:
+        self.pulls = 0
+
+    def init(self, n_arms: int) -> None:
+        self.n_arms = n_arms
+
+    def select(self, state: None, rng: np.random.Generator) -> int:
+        return int(self.pulls >= 10)
+
+    def update(self, state: None, arm: int, reward: float) -> None:
+        self.pulls += 1
+
+
+def test_a_plain_policy_starts_every_run_afresh() -> None:
+    policy = LearnsInItself()
+    played = db.simulate({"it": policy}, db.instances.stationary(25), runs=4, workers=2).pulls["it"]
+    assert played.tolist() == [[10, 15]] * 4
+    assert vars(policy) == {"pulls": 0}
+
+
+@pytest.mark.parametrize(("chunk", "first_log"), [(1, 1), (37, 2), (T, 1), (T - 1, 64)])
+def test_neither_chunks_nor_the_length_of_the_log_show(
+    world: db.Instance, monkeypatch: pytest.MonkeyPatch, chunk: int, first_log: int
+) -> None:
+    """A run is cut where Ctrl-C is looked for and where the event log is full; nothing may get lost at a cut."""
+    heard: list[int] = []
+
+    def play() -> engine.Run:
+        job = Job(POLICIES["SnoozeIt"], world, db.Gaussian(), np.arange(1, T + 1), 11, events=True)
+        played = job.play(0, lambda steps: heard.append(steps) or True)  # type: ignore[func-returns-value]
+        assert played is not None
+        return played
+
+    whole = play()
+    assert whole.events is not None
+    assert len(whole.events) > 10
+    heard.clear()
+    monkeypatch.setattr(engine, "COMPILED_CHUNK", chunk)
+    monkeypatch.setattr(engine, "FIRST_LOG", first_log)
+    cut = play()
+    assert cut.events is not None
+    assert np.array_equal(whole.realised, cut.realised)
+    assert whole.events.tolist() == cut.events.tolist()
+    assert sum(heard) == T
+    assert max(heard) <= chunk
 
 
 def test_all_policies_meet_the_same_luck(result: db.Simulation) -> None:
@@ -118,6 +178,8 @@ def test_summary_and_differences(result: db.Simulation) -> None:
     reach = 2.570582 * final.std(ddof=1) / np.sqrt(6)  # Student, five degrees of freedom
     assert row["regret"] == pytest.approx(final.mean())
     assert (row["low"], row["high"]) == pytest.approx((final.mean() - reach, final.mean() + reach), rel=1e-6)
+    assert row["realised"] == pytest.approx(result.realised["Rexp3"][:, -1].mean())
+    assert row["ns_per_step"] == pytest.approx(result.seconds["Rexp3"].mean() / T * 1e9)
     paired = result.differences("Rexp3").filter(policy="SW-UCB#").row(0, named=True)
     gaps = result.regret["SW-UCB#"][:, -1] - final
     assert paired["difference"] == pytest.approx(gaps.mean())
@@ -168,6 +230,57 @@ def test_a_loaded_simulation_runs_again(tmp_path: Path) -> None:
     assert again.noise == db.Bernoulli()
 
 
+def test_a_simulation_runs_again_with_all_its_numbers(world: db.Instance) -> None:
+    policies = {"SnoozeIt": POLICIES["SnoozeIt"]}
+    first = db.simulate(policies, world, db.Bernoulli(), runs=2, seed=5, checkpoints=7, events=True)
+    again = first.rerun()
+    assert same(first, again, "SnoozeIt")
+    assert first.times.tolist() == again.times.tolist()
+    assert first.events["SnoozeIt"].equals(again.events["SnoozeIt"])
+
+
+@pytest.mark.parametrize(("module", "name"), [("subprocess", "Popen"), ("this", "s"), ("driftbandits", "InputError")])
+def test_a_file_cannot_make_us_run_or_import_what_it_names(module: str, name: str) -> None:
+    sys.modules.pop("this", None)
+    with pytest.raises(db.InputError, match=f"{module}.{name} cannot be built again"):
+        recipe.build({"module": module, "class": name, "fields": {"args": "false"}})
+    assert "this" not in sys.modules
+
+
+def test_events_in_a_file_are_numbers_only() -> None:
+    """An array of objects would be unpickled, and pickles run code."""
+    from io import BytesIO
+
+    from driftbandits.parquet import _unpacked
+
+    buffer = BytesIO()
+    np.save(buffer, np.array([pickle], dtype=object)[:0].astype(object), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle"):
+        _unpacked(buffer.getvalue())
+
+
+def test_a_failed_write_leaves_the_old_file(
+    result: db.Simulation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import polars as pl
+
+    path = tmp_path / "new folder" / "runs.parquet"
+    result.save(path)
+    before, mask = path.read_bytes(), os.umask(0)
+    os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+
+    def broken(self: pl.DataFrame, file: Path, **options: Any) -> None:
+        file.write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", broken)
+    with pytest.raises(OSError, match="disk full"):
+        result.save(path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "foreign", "format"])
 def test_damaged_files_are_named(result: db.Simulation, tmp_path: Path, damage: str) -> None:
     path = tmp_path / "runs.parquet"
@@ -202,6 +315,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"checkpoints": 0}, "checkpoints must be"),
     ({"policies": {}}, "at least one policy"),
     ({"policies": db.RoundRobin()}, "at least one policy"),
+    ({"policies": {"it": db.RoundRobin}}, "'it' must be an object with init, select and update; got <class"),
+    ({"policies": {"it": 3}}, "'it' must be an object with init, select and update; got 3"),
+    ({"noise": 0.5}, "noise must be a noise model.*got 0.5"),
     (
         {"policies": {"it": db.SnoozeIt(T, 1e-3)}, "instance": db.instances.stationary(10, (0.1, 0.2, 0.3))},
         "exactly 2 arms",
@@ -233,6 +349,81 @@ def test_keep_goes_on_where_it_was(world: db.Instance, result: db.Simulation, tm
     assert same(db.Simulation.load(path), whole, "SW-UCB#")
     with pytest.raises(db.InputError, match=r"another simulation .*different seed"):
         db.simulate(policies, world, runs=6, seed=12, keep=path)
+
+
+def test_keep_knows_plain_objects_and_numpy_numbers_again(world: db.Instance, tmp_path: Path) -> None:
+    """A plain object's looks have its address in them, which is another one tomorrow."""
+    path = tmp_path / "kept.parquet"
+    numbers = db.SWUCBSharp(np.int64(T), np.float64(1e-3))  # type: ignore[arg-type]
+    first = db.simulate({"it": Stubborn(), "sw": numbers}, world, runs=2, keep=path)
+    written, another = path.stat().st_mtime_ns, Stubborn()
+    again = db.simulate({"it": another, "sw": POLICIES["SW-UCB#"]}, world, runs=2, keep=path)
+    assert path.stat().st_mtime_ns == written
+    assert same(first, again, "it")
+    with pytest.raises(db.InputError, match=r"different noise"):
+        db.simulate({"it": another, "sw": numbers}, world, db.Bernoulli(), runs=2, keep=path)
+
+
+def test_a_place_that_cannot_be_kept_in_is_known_before_the_work(tmp_path: Path) -> None:
+    class Busy(Stubborn):
+        def update(self, state: list[int], arm: int, reward: float) -> None:
+            raise AssertionError("played a step")
+
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(db.InputError, match="cannot write"):
+        db.simulate({"it": Busy()}, db.instances.stationary(10), runs=1, keep=tmp_path / "file" / "runs.parquet")
+
+
+def test_a_policy_that_does_not_fit_leaves_no_file(tmp_path: Path) -> None:
+    three = db.instances.stationary(10, (0.1, 0.2, 0.3))
+    with pytest.raises(db.InputError, match="exactly 2 arms"):
+        db.simulate({"it": db.SnoozeIt(T, 1e-3)}, three, runs=1, keep=tmp_path / "runs.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+class Strays(Stubborn):
+    """Pulls an arm that does not exist at its fourth step."""
+
+    def __init__(self, arm: int) -> None:
+        self.arm = arm
+
+    def select(self, state: list[int], rng: np.random.Generator) -> int:
+        return self.arm if sum(state) == 3 else 0
+
+
+@pytest.mark.parametrize("arm", [-1, 2])
+def test_the_step_of_an_arm_that_does_not_exist_is_named(arm: int) -> None:
+    with pytest.raises(db.InputError, match="Strays chose an arm that does not exist at step 4: arms are 0 to 1"):
+        db.simulate({"it": Strays(arm)}, db.instances.stationary(10), runs=1)
+
+
+def test_progress_on_a_terminal() -> None:
+    """Standard error is a pseudo-terminal; the bar comes after a second and fills as runs end."""
+    program = (
+        "import time, driftbandits as db\n"
+        "class Slow:\n"
+        "    def init(self, n_arms): pass\n"
+        "    def select(self, state, rng): time.sleep(0.1); return 0\n"
+        "    def update(self, state, arm, reward): pass\n"
+        "db.simulate({'it': Slow()}, db.instances.stationary(1), runs=25, workers=1)\n"
+    )
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    )
+    os.close(theirs)
+    seen = b""
+    try:
+        while piece := os.read(ours, 4096):
+            seen += piece
+    except OSError:  # how a pseudo-terminal says that its other end was closed
+        pass
+    os.close(ours)
+    assert process.wait(60) == 0, seen.decode()
+    assert b"simulating" in seen
+    assert b"M steps/s" in seen
+    shown = {int(percent) for percent in re.findall(rb"(\d+)%", seen)}
+    assert any(0 < percent < 100 for percent in shown), shown
 
 
 def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> None:

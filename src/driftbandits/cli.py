@@ -103,10 +103,12 @@ def simulate(
         Keep every run in this Parquet file; stopped with Ctrl-C, the same command goes on from there.
     """
     from driftbandits import noise as noises
-    from driftbandits.figures import save_figure
+    from driftbandits.figures import figure_ending, save_figure
     from driftbandits.policies import make_policy
     from driftbandits.simulation import simulate
 
+    if plot is not None:
+        figure_ending(plot)  # before the work, not after it
     world = _instance(instance)
     known = {
         "horizon": world.horizon,
@@ -216,9 +218,8 @@ def bounds(
         world = _instance(instance)
         horizon, drift = world.horizon, world.drift_limit
         whole = theorems.instance_dependent(world, drift)
-        print(
-            f"Theorem 1, on {world.name}: {whole.total:,.0f} = {whole.per_block.sum():,.0f} in {len(whole.per_block)} blocks"
-        )
+        in_blocks = f"{whole.per_block.sum():,.0f} in {len(whole.per_block)} blocks"
+        print(f"Theorem 1, on {world.name}: {whole.total:,.0f} = {in_blocks}")
         print(f"    + {whole.episode_ends:,.0f} for ends of episodes + {whole.bad_event:,.0f} for the bad event")
     upper, lower = theorems.minimax_upper(horizon, drift), theorems.minimax_lower(horizon, drift)
     print(f"Theorem 2, any instance: {upper.total:,.0f} = {upper.all_steps:,.0f} ({upper.per_step:.4g} a step)")

@@ -77,7 +77,10 @@ class Job:
             # A plain object may keep what it learns in itself, so every run gets its own copy.
             own = replace(self, policy=copy.deepcopy(self.policy))
             return own._play(own._fresh_state(), run, go_on, stop)
-        state = self._spare.pop() if self._spare else self._fresh_state()
+        try:
+            state = self._spare.pop()  # asking first would let another thread take the last one in between
+        except IndexError:
+            state = self._fresh_state()
         for array, first in zip(state, self._first_state, strict=True):
             array[: len(first)] = first
         result = self._play(state, run, go_on, stop)
@@ -134,12 +137,10 @@ def stream(seed: int, run: int, which: int) -> np.random.Generator:
 def play_all(
     todo: list[tuple[Job, int]], finished: Callable[[Job, int, Run], None], workers: int, progress: bool | None
 ) -> None:
-    """Play every (job, run) of ``todo`` on threads; ``finished`` is called, one at a time, as each ends.
+    """Play every (prepared job, run) of ``todo`` on threads; ``finished`` is called, one at a time, as each ends.
 
     Ctrl-C stops the threads within milliseconds and is raised again; what was finished has been reported by then.
     """
-    for job in {id(job): job for job, _ in todo}.values():
-        job.prepare()
     lock, stopped = threading.Lock(), threading.Event()
     steps_done = 0
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits.errors import InputError
 from driftbandits.files import written_whole
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)), (0, (1, 1)), (0, (4, 1, 1, 1, 1, 1)))
 """Line styles that go with the colours, so that a figure survives a black-and-white printer."""
+
+DATELESS: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
+"""The kinds of file that figures are written as, and how to leave the date out of each."""
 
 _STYLE: Any = {
     "figure.dpi": 110,
@@ -55,14 +60,28 @@ def line_style(index: int) -> dict[str, Any]:
     return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
 
 
+def figure_ending(path: str | os.PathLike[str]) -> str:
+    """The ending of a figure's name, when it is one that ``save_figure`` can write.
+
+    >>> figure_ending("regret.PNG")
+    'png'
+    >>> figure_ending("regret")
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: a figure's name must end in .svg, .pdf or .png; got 'regret'
+    """
+    ending = Path(path).suffix[1:].lower()
+    if ending not in DATELESS:
+        raise InputError(f"a figure's name must end in .svg, .pdf or .png; got {os.fspath(path)!r}")
+    return ending
+
+
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as .png, .svg or .pdf, by the name's ending; no date inside, so equal runs give equal files."""
     import matplotlib as mpl
 
-    ending = os.fspath(path).rsplit(".", 1)[-1]
-    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}.get(ending)
+    ending = figure_ending(path)
     with mpl.rc_context(_STYLE), written_whole(path) as temporary:
-        figure.savefig(temporary, format=ending, metadata=dateless)
+        figure.savefig(temporary, format=ending, metadata=DATELESS[ending])
 
 
 def thin(length: int, most: int = 4000) -> np.ndarray[Any, np.dtype[np.int64]]:

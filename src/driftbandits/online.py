@@ -10,7 +10,7 @@ import numpy as np
 
 from driftbandits.checks import check_whole
 from driftbandits.errors import InputError
-from driftbandits.kernels import entry
+from driftbandits.kernels import entry, select, update
 from driftbandits.lowlevel import addresses
 from driftbandits.policies.base import Policy
 
@@ -46,8 +46,7 @@ class Online:
             self._select = entry("select", (type(policy),), (self._me, self.state, self._draws))
             self._update = entry("update", (type(policy),), (self._me, self.state, 0, 0.0))
         else:
-            self._me = policy
-            self._select, self._update = type(policy).select, type(policy).update
+            self._me, self._select, self._update = policy, select, update
 
     def select(self) -> int:
         """The arm to pull now."""
@@ -73,25 +72,33 @@ class Online:
 
     def snapshot(self) -> bytes:
         """Everything learnt and the random generator's place, as bytes."""
-        buffer = io.BytesIO()
-        np.savez(
-            buffer, rng=np.array(json.dumps(self.rng.bit_generator.state, default=_listed)), **self.state._asdict()
-        )
+        if not isinstance(self.policy, Policy):
+            raise InputError(
+                f"{type(self.policy).__name__} is a plain object, which may keep what it learns anywhere: "
+                "pickle it, or derive it from Policy"
+            )
+        buffer, header = io.BytesIO(), {"of": self._identity(), "rng": self.rng.bit_generator.state}
+        np.savez(buffer, header=np.array(json.dumps(header, default=_listed)), **self.state._asdict())
         return buffer.getvalue()
+
+    def _identity(self) -> str:
+        return f"{self.policy!r} with {self.n_arms} arms"
 
     def restore(self, data: bytes) -> None:
         """Go back to a snapshot taken of the same policy with the same number of arms."""
         fresh = self.policy.init(self.n_arms)
         try:
             with np.load(io.BytesIO(data)) as stored:
-                rng = json.loads(str(stored["rng"]))
+                header = json.loads(str(stored["header"]))
                 arrays = {
                     name: stored[name].astype(array.dtype, casting="equiv") for name, array in fresh._asdict().items()
                 }
         except Exception as error:
             raise InputError(f"this is not a snapshot of {type(self.policy).__name__}: {error}") from error
-        rng["state"]["state"] = np.array(rng["state"]["state"], np.uint64)
-        self.rng.bit_generator.state = rng
+        if header["of"] != self._identity():
+            raise InputError(f"this is a snapshot of {header['of']}; it cannot continue {self._identity()}")
+        header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
+        self.rng.bit_generator.state = header["rng"]
         self.state = type(fresh)(**{name: array.view(type(getattr(fresh, name))) for name, array in arrays.items()})
         self._room = 0
 

@@ -188,22 +188,32 @@ def simulate(
     """
     if not isinstance(policies, Mapping) or not policies:
         raise InputError('policies must name at least one policy, as in {"SnoozeIt": SnoozeIt(horizon=..., drift=...)}')
+    for name, policy in policies.items():
+        if isinstance(policy, type) or not all(hasattr(policy, verb) for verb in ("init", "select", "update")):
+            raise InputError(f"policy {name!r} must be an object with init, select and update; got {policy!r}")
     noise = Gaussian(0.5) if noise is None else noise
+    if not isinstance(noise, Noise):
+        raise InputError(f"noise must be a noise model, such as Gaussian(0.5) or Bernoulli(); got {noise!r}")
     runs, seed = check_whole("runs", runs, 1), check_whole("seed", seed, 0)
     workers = _cores() if workers is None else check_whole("workers", workers, 1)
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
     numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": _versions()}
     done: Runs = {name: {} for name in policies}
+    described = _describe(policies, instance, noise, numbers)
     if keep is not None and Path(keep).exists():
-        done.update(_kept(keep, _describe(policies, instance, noise, numbers)))
+        done.update(_kept(keep, described))
     jobs = {name: Job(policy, instance, noise, times, seed, events) for name, policy in policies.items()}
     names = {id(job): name for name, job in jobs.items()}
     todo = [(jobs[name], run) for name in policies for run in range(runs) if run not in done[name]]
+    for job in {id(job): job for job, _ in todo}.values():
+        job.prepare()
+    if keep is not None and todo:
+        write_runs(keep, done, described)  # a place where nothing can be written is known before the work, not after
     try:
         play_all(todo, lambda job, run, result: done[names[id(job)]].update({run: result}), workers, progress)
     finally:
         if keep is not None and todo:
-            write_runs(keep, done, _describe(policies, instance, noise, numbers))
+            write_runs(keep, done, described)
     return _assemble(numbers, done, dict(policies), instance, noise)
 
 

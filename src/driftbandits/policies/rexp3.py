@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_between, check_drift, check_horizon
+from driftbandits.checks import check_between, check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
@@ -53,8 +53,8 @@ class Rexp3(Policy):
                 raise InputError(
                     "Rexp3's batch is (T/V)^(2/3) with V = drift * T, undefined for drift=0: give batch=..."
                 )
-        elif self.batch < 1 or self.batch != int(self.batch):
-            raise InputError(f"batch must be a whole number of at least 1; got {self.batch!r}")
+        else:
+            check_whole("batch", self.batch, 1)
         check_between("gamma", self.gamma, 1e-12, 1.0)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
