@@ -15,6 +15,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits.digest import code_digest
+from driftbandits.kernels import _dispatcher
 
 MODULE = """
 from dataclasses import dataclass
@@ -139,6 +140,16 @@ def test_the_digest_sees_all_that_machine_code_depends_on(old: str, new: str) ->
     assert digest(LAB) != digest(LAB.replace(old, new))
 
 
+@pytest.mark.parametrize("verb", ["select", "update", "draw"])
+def test_every_kernel_of_every_class_is_part_of_the_cache_key(verb: str) -> None:
+    def key(number: int) -> Any:
+        owner = type("Edited", (), {verb: eval(f"lambda self: {number}")})
+        return _dispatcher("advance", (db.RoundRobin, owner)).py_func.__closure__[0].cell_contents
+
+    assert key(1) == key(1)
+    assert key(1) != key(2)
+
+
 def test_a_helper_reached_through_a_package_is_part_of_the_digest() -> None:
     def digest(step: int) -> str:
         lab, tools = ModuleType("lab"), ModuleType("lab.tools")
@@ -205,6 +216,16 @@ class Odd(db.Policy):
 def test_a_kernel_that_cannot_be_compiled_is_explained() -> None:
     with pytest.raises(db.InputError, match=r"Odd cannot be compiled.*drop the base class Policy"):
         db.simulate({"it": Odd()}, db.instances.stationary(10), runs=1)
+
+
+def test_a_policy_in_a_function() -> None:
+    """Its class cannot be found again by name, so its machine code is not cached."""
+
+    @dataclass(frozen=True)
+    class Local(db.RoundRobin):
+        pass
+
+    assert db.simulate({"it": Local()}, db.instances.stationary(10), runs=1).pulls["it"].tolist() == [[5, 5]]
 
 
 def test_a_policy_must_be_a_dataclass() -> None:

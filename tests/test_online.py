@@ -46,6 +46,14 @@ def test_an_unknown_arm_changes_nothing(play: db.Online, arm: Any) -> None:
     assert play.snapshot() == before
 
 
+@pytest.mark.parametrize(("arm", "reward"), [(None, 0.5), (math.nan, 0.5), (math.inf, 0.5), (0, "much"), (0, None)])
+def test_what_is_no_number_changes_nothing(play: db.Online, arm: Any, reward: Any) -> None:
+    before = play.snapshot()
+    with pytest.raises(db.InputError, match=f"must be numbers; got arm {arm!r} and reward {reward!r}"):
+        play.update(arm, reward)
+    assert play.snapshot() == before
+
+
 def test_a_foreign_snapshot_is_refused(play: db.Online) -> None:
     before = play.snapshot()
     other = db.Online(db.Exp3S(10_000, 1e-4), n_arms=2)

@@ -72,6 +72,8 @@ class Shaky(db.Policy):
             return 7
         if self.fault == 2:
             state.run[0].t += 1
+        if self.fault == 4 and state.run[0].total > 1e6:
+            return 7
         return int(state.run[0].t) % 2
 
     def update(self, state: CountState, arm: int, reward: float) -> None:
@@ -110,6 +112,20 @@ class ReadsAhead(db.Policy):
         state.run[0].t += 1
 
 
+@dataclass(frozen=True)
+class Forgetful(Shaky):
+    """Loses count when it is given room, which comes earlier after a snapshot is restored.
+
+    Citation: none.
+    """
+
+    def reserve(self, state: CountState, steps: int) -> CountState:
+        return CountState(db.records(1, t="i8", total="f8"))
+
+    def select(self, state: CountState, rng: np.random.Generator) -> int:
+        return int(state.run[0].t) // 5 % 2 if self.fault == 0 else 0
+
+
 STARTS = 0
 
 
@@ -141,6 +157,9 @@ class Uncited(Shaky):
         (Shaky(2), "select changed the State"),
         (Shaky(3), "infinite or not a number"),
         (Uncited(), "Citation"),
+        (Shaky(4), "select answered 7, which is not an arm"),
+        (Forgetful(0), "a restored snapshot chose another arm"),
+        (Forgetful(1), "a restored snapshot learnt something else"),
         (ReadsAhead(), "shares memory|used before"),
         (Frozen(), "compiled and interpreted differ"),
     ],

@@ -20,6 +20,7 @@ import pytest
 import driftbandits as db
 from driftbandits import engine, recipe
 from driftbandits.engine import OWN, WORLD, Job, stream
+from driftbandits.figures import save_figure
 from driftbandits.recording import trajectory
 from test_online import Stubborn
 
@@ -110,6 +111,7 @@ def test_neither_chunks_nor_the_length_of_the_log_show(
     whole = play()
     assert whole.events is not None
     assert len(whole.events) > 10
+    assert whole.events["count"].tolist() == list(range(1, len(whole.events) + 1))
     heard.clear()
     monkeypatch.setattr(engine, "COMPILED_CHUNK", chunk)
     monkeypatch.setattr(engine, "FIRST_LOG", first_log)
@@ -165,8 +167,9 @@ def test_noise_has_the_mean_and_the_bounds_it_promises(noise: db.Noise) -> None:
 
 
 def test_wrong_noise() -> None:
-    with pytest.raises(db.InputError, match="sigma must be finite"):
-        db.Gaussian(-1)
+    for sigma in (-1, np.inf, np.nan):
+        with pytest.raises(db.InputError, match=f"sigma must be finite and at least 0; got {sigma}"):
+            db.Gaussian(sigma)
     with pytest.raises(db.InputError, match="width must lie"):
         db.Bounded(0.6)
 
@@ -203,6 +206,17 @@ def test_plot_labels_everything(result: db.Simulation) -> None:
         assert [text.get_text() for text in legend.get_texts()] == list(POLICIES)
     with pytest.raises(db.InputError, match="unknown measure"):
         result.plot("profit")
+
+
+@pytest.mark.parametrize(
+    ("ending", "dated"), [("svg", b"<dc:date>"), ("pdf", b"CreationDate"), ("png", b"Software"), ("PNG", b"Software")]
+)
+def test_figures_carry_no_date(result: db.Simulation, tmp_path: Path, ending: str, dated: bytes) -> None:
+    """So equal runs give equal files."""
+    path = tmp_path / f"regret.{ending}"
+    save_figure(result.plot(), path)
+    assert path.stat().st_size > 1_000
+    assert dated not in path.read_bytes()
 
 
 def test_parquet_round_trip(result: db.Simulation, tmp_path: Path) -> None:

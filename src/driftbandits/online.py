@@ -54,15 +54,18 @@ class Online:
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of the arm that ``select`` chose."""
-        reward = float(reward)
+        try:
+            reward, whole = float(reward), int(arm)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"arm and reward must be numbers; got arm {arm!r} and reward {reward!r}") from None
         if not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
-        if not 0 <= arm < self.n_arms or arm != int(arm):
+        if not 0 <= whole < self.n_arms or whole != arm:
             raise InputError(f"there is no arm {arm!r}: arms are 0 to {self.n_arms - 1}")
         if self._room == 0:
             self._reserve()
         self._room -= 1
-        self._update(self._me, self.state, int(arm), reward)
+        self._update(self._me, self.state, whole, reward)
 
     def _reserve(self) -> None:
         """Make room for the next few updates; plain Python policies look after themselves."""
