@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import pty
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +142,15 @@ def test_sums_are_those_of_the_trajectory(world: db.Instance, result: db.Simulat
         assert np.array_equal(result.pulls[name][4], np.bincount(played.arms, minlength=2))
 
 
-@pytest.mark.parametrize(("horizon", "checkpoints"), [(1, 200), (7, 3), (100, 100), (1_000, 7)])
+@pytest.mark.parametrize(("horizon", "checkpoints"), [(1, 200), (7, 3), (12, 10), (100, 100), (1_000, 7)])
 def test_checkpoints_are_even_and_end_at_the_horizon(horizon: int, checkpoints: int) -> None:
     times = db.simulate(
         {"it": db.RoundRobin()}, db.instances.stationary(horizon), runs=1, checkpoints=checkpoints
     ).times
     assert times[-1] == horizon
     assert len(times) == min(horizon, checkpoints)
+    count = len(times)
+    assert times.tolist() == [math.ceil(Fraction(step * horizon, count)) for step in range(1, count + 1)]
     assert np.ptp(np.diff(times, prepend=0)) <= 1
 
 
@@ -204,6 +208,9 @@ def test_plot_labels_everything(result: db.Simulation) -> None:
         legend = axes.get_legend()
         assert legend is not None
         assert [text.get_text() for text in legend.get_texts()] == list(POLICIES)
+        for name, line in zip(POLICIES, axes.get_lines(), strict=True):
+            np.testing.assert_allclose(np.asarray(line.get_ydata()), getattr(result, measure)[name].mean(axis=0))
+        assert len(axes.collections) == len(POLICIES)  # one band each
     with pytest.raises(db.InputError, match="unknown measure"):
         result.plot("profit")
 
@@ -242,6 +249,7 @@ def test_a_loaded_simulation_runs_again(tmp_path: Path) -> None:
     assert same(first, again, "it")
     assert same(first, again, "sw")
     assert again.noise == db.Bernoulli()
+    assert again.instance.name == "my own"
 
 
 def test_a_simulation_runs_again_with_all_its_numbers(world: db.Instance) -> None:

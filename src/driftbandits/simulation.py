@@ -222,7 +222,8 @@ def _cores() -> int:
 
 
 def _checkpoint_times(horizon: int, count: int) -> Array:
-    return np.unique(np.ceil(np.linspace(horizon / count, horizon, count) - 1e-9).astype(np.int64))
+    """ceil(i T / count) for i = 1, ..., count."""
+    return np.unique(-(-np.arange(1, count + 1) * horizon // count))
 
 
 def _versions() -> dict[str, str]:
