@@ -199,7 +199,7 @@ def simulate(
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
     numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": _versions()}
     done: Runs = {name: {} for name in policies}
-    described = _describe(policies, instance, noise, numbers)
+    described = {} if keep is None else _describe(policies, instance, noise, numbers)
     if keep is not None and Path(keep).exists():
         done.update(_kept(keep, described))
     jobs = {name: Job(policy, instance, noise, times, seed, events) for name, policy in policies.items()}
