@@ -37,7 +37,7 @@ def synthetic_content(out: Path) -> Content:
     verdicts = {
         "printed": Verdict(FAILS, "51,128 [51,128, 51,128] against 2,512 [2,480, 2,544]"),
         "released": Verdict(UNDECIDED, "45,012 [44,702, 45,322]"),
-        "calibrated": Verdict(HOLDS, "1,892 [1,870, 1,914]\nratio 0.75"),
+        "calibrated": Verdict(HOLDS, "Regret 1,892 (1,870 to 1,914). SW-UCB# less it -3,156 (-3,482 to -2,829)."),
     }
     return Content(
         runs=100,

@@ -88,7 +88,7 @@ def test_rewards_that_fill_the_hull_are_still_exact() -> None:
 
 @pytest.mark.parametrize("spread", [0.0, 0.02, 0.1])
 def test_thresholds_that_fall_are_followed(spread: float) -> None:
-    """For long windows 4 r(w) - delta falls faster than quiet rewards rise; the test then passes for that reason alone."""
+    """For long windows 4 r(w) - delta falls below what quiet rewards do; the test then passes for that reason alone."""
     noise = np.random.Generator(np.random.SFC64(8)).standard_normal((900, 2))
     for drift, confidence in ((0.1, 0.1), (0.1, 0.05), (0.03, 0.04)):
         episodes, _ = follow(0.5 + spread * noise, horizon=1_000, drift=drift, confidence=confidence)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from driftbandits.paper import claims, facts, sections
 from driftbandits.paper.content import Claim, Content, Section
-from driftbandits.paper.experiments import DEFECTIVE, EXPERIMENTS
+from driftbandits.paper.experiments import EXPERIMENTS
 from driftbandits.paper.left_open import left_open
 from driftbandits.paper.parts import Settings, versions
 from driftbandits.paper.sections import Material
@@ -18,6 +19,7 @@ from driftbandits.studies.regret_against_drift import WORLDS, PowerLaw, fit_expo
 from driftbandits.theory.bounds import instance_dependent
 
 Builder = Callable[[Material], Section]
+Step = Callable[[], AbstractContextManager[None]]
 
 EXPERIMENT_SECTIONS: dict[str, Builder] = {
     **{one.name: partial(sections.experiment_section, experiment=one) for one in EXPERIMENTS},
@@ -36,20 +38,24 @@ SECTIONS = {**EXPERIMENT_SECTIONS, **FACT_SECTIONS}
 """What --only can name, in the order of the report."""
 
 
-def compose(settings: Settings, results: dict[str, Any], groups: list[str], out: Path) -> Content:
-    """The content of a report on these groups; draws the figures below ``out``."""
+def compose(settings: Settings, results: dict[str, Any], groups: list[str], out: Path, step: Step) -> Content:
+    """The content of a report on these groups; draws the figures below ``out``, each section within a ``step``."""
     material = Material(settings, results, out)
     judged = find_claims(material, groups)
+    built = {}
+    for name in groups:
+        with step():
+            built[name] = SECTIONS[name](material)
     measured = [facts.cannot_snooze_section(material)] if "toggling" in groups else []
     if {"separated", "toggling"} <= set(groups):
         measured.append(facts.defective_exp3s_section(material))
-    measured += [FACT_SECTIONS[name](material) for name in groups if name in FACT_SECTIONS]
+    measured += [section for name, section in built.items() if name in FACT_SECTIONS]
     return Content(
         runs=settings.runs,
         seed=settings.seed,
         versions=versions(),
-        summary=summary(material, groups, judged),
-        experiments=[EXPERIMENT_SECTIONS[name](material) for name in groups if name in EXPERIMENT_SECTIONS],
+        summary=summary(material, groups, judged, measured),
+        experiments=[section for name, section in built.items() if name in EXPERIMENT_SECTIONS],
         claims=judged,
         facts=measured,
         left_open=left_open(),
@@ -60,7 +66,7 @@ def find_claims(material: Material, groups: list[str]) -> list[Claim]:
     """The claims that these groups say something of."""
     found: list[Claim] = []
     if "separated" in groups:
-        found += [claims.claim_1(material.results["separated"], exp3s) for exp3s in ("Exp3.S", DEFECTIVE)]
+        found += [claims.claim_1(material.results["separated"], rival) for rival in claims.CLAIM_1_RIVALS]
     if "toggling" in groups:
         found.append(claims.claim_2(material.results["toggling"]))
     if "common-periods" in groups:

@@ -11,6 +11,7 @@ from driftbandits.paper.claims import beats, final, interval, monotone
 from driftbandits.paper.content import Verdict
 from driftbandits.paper.experiments import CONFIDENCES
 from driftbandits.simulation import Simulation
+from driftbandits.studies.good_event import share_interval
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,9 +33,12 @@ def curve(simulation: Simulation) -> pl.DataFrame:
                 "high": regret.high,
                 "snoozes": snoozes / simulation.runs,
                 "lemma1": failures / snoozes if snoozes else None,
+                "lemma1 low": share_interval(failures, snoozes)[0] if snoozes else None,
+                "lemma1 high": share_interval(failures, snoozes)[1] if snoozes else None,
             }
         )
-    return pl.DataFrame(rows, schema_overrides={"lemma1": pl.Float64})
+    shares = dict.fromkeys(("lemma1", "lemma1 low", "lemma1 high"), pl.Float64)
+    return pl.DataFrame(rows, schema_overrides=shares)
 
 
 def failed_snoozes(simulation: Simulation, name: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from driftbandits.instances.common_periods import DRIFTS
 from driftbandits.policies import Exp3S, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp
 
 CALIBRATED = 0.1
-"""The confidence of the calibrated form: a radius ten times narrower than the proof's, a test of 2.8 standard deviations.
+"""The confidence of the calibrated form: a radius of a tenth of the proof's, a test of 2.8 standard deviations.
 
 It was chosen with these very instances in view; the curves over confidence show what any other value would give.
 """

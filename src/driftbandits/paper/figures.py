@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, np.dtype[Any]]
 
 ENDINGS = ("svg", "png", "pdf")
+POINTS = 100
+"""Points of a curve of regret: the page holds some sixty of them."""
 CURVES = (*FORMS.values(), *RIVALS, DEFECTIVE)
 """A policy keeps its colour and its dashes in every figure."""
 
@@ -37,6 +39,8 @@ def save_drawing(out: Path, name: str, title: str, caption: str, forms: Mapping[
     stems = {form: f"figures/{name}" if len(forms) == 1 else f"figures/{name}-{form}" for form in forms}
     for form, draw in forms.items():
         figure = draw()
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # laid out once, not once a format
         for ending in ENDINGS:
             figures.save_figure(figure, out / f"{stems[form]}.{ending}")
     return Drawing(name, title, caption, stems)
@@ -55,7 +59,7 @@ def plot_instances(instances: Mapping[str, Instance]) -> Figure:
                 dashes = (0, (2, 1.5)) if several and arm else "-" if several else style["linestyle"]
                 axes.plot(at + 1, instance.means[at, arm], label=named, **(style | {"linestyle": dashes}))
         if several:
-            axes.plot([], [], color="0.3", linestyle=(0, (2, 1.5)), label="dotted: arm 1 of each")
+            axes.plot([], [], color="0.3", linestyle=(0, (2, 1.5)), label="broken: arm 1 of each")
         axes.set(xlabel="step t", ylabel="mean reward", ylim=(-0.02, 1.02), xlim=(0, instance.horizon))
         figures.thousands(axes.xaxis)
         figure.legend(ncols=3 if several else 2, loc="outside lower center")
@@ -69,18 +73,20 @@ def plot_policies(simulation: Simulation, form: str) -> Figure:
         for name in (name for name in CURVES if name in simulation.regret):
             _curve(axes, simulation, name, name, CURVES.index(name), form)
         axes.set(xlabel="step t", xlim=(0, simulation.instance.horizon))
-        axes.set_ylabel("regret, pseudo (log scale)" if form == "ours" else "regret, realised")
-        if form == "ours":
-            axes.set_yscale("log")
+        axes.set_ylabel("pseudo-regret (log scale)" if form == "ours" else "realised regret")
         figures.thousands(axes.xaxis)
         figures.thousands(axes.yaxis)
-        note = f"with regret at T. Curves: {SHOWN[form].format(runs=simulation.runs)}"
+        if form == "ours":
+            _log_scale(axes)
+        note = f"numbers: regret at T. Curves: {SHOWN[form].format(runs=simulation.runs)}"
         figure.legend(ncols=3, loc="outside lower center", title=note, title_fontsize=8, fontsize=9)
     return figure
 
 
 def plot_drifts(simulations: Mapping[str, Simulation], form: str) -> Figure:
     """The regret of SnoozeIt on instances of several drifts, one panel for each of its forms."""
+    from matplotlib.ticker import MaxNLocator
+
     figure: Figure
     with figures.canvas(1, len(FORMS), size=(10.5, 4.2)) as (figure, panels):
         for panel, (short, name) in zip(panels, FORMS.items(), strict=True):
@@ -89,11 +95,11 @@ def plot_drifts(simulations: Mapping[str, Simulation], form: str) -> Figure:
             panel.set(
                 xlabel="step t", title=f"SnoozeIt, {short}", xlim=(0, simulation.instance.horizon), ylim=(0, None)
             )
-            panel.xaxis.get_major_locator().set_params(nbins=4)
             figures.thousands(panel.xaxis)
             figures.thousands(panel.yaxis)
+            panel.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
             panel.legend(fontsize=8, loc="upper left")
-        panels[0].set_ylabel("regret, pseudo" if form == "ours" else "regret, realised")
+        panels[0].set_ylabel("pseudo-regret" if form == "ours" else "realised regret")
         note = f"{SHOWN[form].format(runs=simulation.runs)}. Each panel has its own scale; numbers: regret at T"
         figure.supxlabel(note, fontsize=8, color="0.35")
     return figure
@@ -107,9 +113,10 @@ def _curve(axes: Any, simulation: Simulation, name: str, label: str, index: int,
         mean = values.mean(axis=0)
         half = values.std(axis=0, ddof=1) / 2 if simulation.runs > 1 else np.full_like(mean, np.nan)
         low, high = mean - half, mean + half
-    axes.plot(simulation.times, mean, label=f"{label}: {mean[-1]:,.0f}", **figures.line_style(index))
+    at = figures.thin(len(simulation.times), POINTS)
+    axes.plot(simulation.times[at], mean[at], label=f"{label}: {mean[-1]:,.0f}", **figures.line_style(index))
     if simulation.runs > 1:
-        figures.shade(axes, simulation.times, low, high, index)
+        figures.shade(axes, simulation.times[at], low[at], high[at], index)
 
 
 def plot_confidence(
@@ -134,14 +141,24 @@ def plot_confidence(
         below.plot(
             good_event["confidence"], good_event["failed"], color="0.0", linewidth=1.4, label="runs without good event"
         )
-        above.set(xscale="log", yscale="log", ylabel="regret at T", title=title)
-        figures.thousands(above.yaxis)
+        above.set(xscale="log", ylabel="regret at T (log scale)", title=title)
+        _log_scale(above)
         below.set(xlabel="confidence (1 = the paper's radius)", ylabel="share", ylim=(-0.03, 1.05))
         _plain_ticks(below, [0.05, 0.1, 0.2, 0.5, 1.0])
         above.legend(fontsize=8)
-        below.legend(fontsize=8, loc="center right")
+        below.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 0.92))
         figure.supxlabel("bands: 95 % interval of the mean", fontsize=8, color="0.35")
     return figure
+
+
+def _log_scale(axes: Any) -> None:
+    """A logarithmic scale with ticks at 1 and 3 times the powers of ten, written as numbers."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=30))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
 def _plain_ticks(axes: Any, ticks: Sequence[float]) -> None:

@@ -7,7 +7,6 @@ short, is run again after one line says so: every part can be had again from its
 from __future__ import annotations
 
 import json
-import os
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -94,7 +93,7 @@ def versions() -> dict[str, str]:
     return {**packages, "python": platform.python_version(), "machine": platform.machine()}
 
 
-def read_table(path: str | os.PathLike[str], recipe: dict[str, Any]) -> pl.DataFrame:
+def read_table(path: Path, recipe: dict[str, Any]) -> pl.DataFrame:
     """The table in ``path``, if this recipe made it."""
     import polars as pl
 

@@ -3,61 +3,81 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from driftbandits.paper.parts import Part
 
+TRUST = 5.0
+"""Seconds of work after which the machine's own pace counts as much as the expected one."""
+SURPRISE = 0.95
+"""A part that takes longer than expected waits at this share of its bar."""
+
 
 class Progress:
-    """Counts the seconds of work that parts are expected to take; silent where nobody watches."""
+    """Counts the seconds of work that parts are expected to take, and learns how fast this machine is at them."""
 
-    def __init__(self, bars: Any, parts: Sequence[Part]) -> None:
-        self._bars = bars
-        self._groups: dict[str, Any] = {}
-        self._weights = {group: sum(part.weight for part in parts if part.group == group) for group in _groups(parts)}
-        if bars is not None:
-            self._all = bars.add_task("everything", total=sum(self._weights.values()))
+    def __init__(self, parts: Sequence[Part]) -> None:
+        groups = dict.fromkeys(part.group for part in parts)
+        self.total = {group: sum(part.weight for part in parts if part.group == group) for group in groups}
+        self.done = dict.fromkeys(groups, 0.0)
+        self.group: str | None = None
+        self._part: Part | None = None
+        self._begun = 0.0
+        self._took, self._expected = TRUST, TRUST
 
     @contextmanager
     def part(self, part: Part) -> Iterator[None]:
-        """Show the part's group while the part is run."""
-        if self._bars is None:
-            yield
-            return
-        if part.group not in self._groups:
-            self._groups[part.group] = self._bars.add_task(part.group, total=self._weights[part.group])
+        """While a part is run."""
+        self._part, self.group, self._begun = part, part.group, time.monotonic()
         yield
-        task = self._groups[part.group]
-        self._bars.advance(task, part.weight)
-        self._bars.advance(self._all, part.weight)
-        if self._bars.tasks[self._bars.task_ids.index(task)].finished:
-            self._bars.update(task, visible=False)
+        took = time.monotonic() - self._begun
+        if took > part.weight / 10:  # otherwise it was only read
+            self._took, self._expected = self._took + took, self._expected + part.weight
+        self.done[part.group] += part.weight
+        self._part = None
+
+    def reached(self, group: str | None = None) -> tuple[float, float, float]:
+        """Work done and work in all, of a group or of everything, and the seconds left."""
+        done = self.done[group] if group else sum(self.done.values())
+        total = self.total[group] if group else sum(self.total.values())
+        pace = self._took / self._expected
+        part = self._part  # another thread draws the bars
+        if part and group in (None, part.group):
+            done += min((time.monotonic() - self._begun) / pace, SURPRISE * part.weight)
+        return done, total, (total - done) * pace
 
     def say(self, line: str) -> None:
-        """One line on standard error, above the bars."""
-        if self._bars is None:
-            print(line, file=sys.stderr)
-        else:
-            self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _groups(parts: Sequence[Part]) -> list[str]:
-    return list(dict.fromkeys(part.group for part in parts))
+        """One line on standard error."""
+        print(line, file=sys.stderr)
 
 
 @contextmanager
 def progress(parts: Sequence[Part]) -> Iterator[Progress]:
     """Bars on a terminal, nothing elsewhere."""
+    shown = Progress(parts)
     if not sys.stderr.isatty():
-        yield Progress(None, parts)
+        yield shown
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from rich.live import Live
 
-    columns = TextColumn("{task.description:<22}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
-    left = TextColumn("left:"), TimeRemainingColumn()
-    with Bars(*columns, *left, console=Console(stderr=True), transient=True) as bars:
-        yield Progress(bars, parts)
+    # Lines printed meanwhile appear above the bars.
+    with Live(get_renderable=lambda: _bars(shown), console=Console(stderr=True), refresh_per_second=5, transient=True):
+        yield shown
+
+
+def _bars(shown: Progress) -> Any:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 1))
+    for name, group in (("everything", None), (shown.group, shown.group)):
+        if name:
+            done, total, left = shown.reached(group)
+            minutes, seconds = divmod(round(left), 60)
+            bar = ProgressBar(total=total, completed=done, width=40)
+            table.add_row(name, bar, f"{done / total:4.0%}", f"{minutes}:{seconds:02d} left")
+    return table

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from driftbandits.files import written_whole
 from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing
 from driftbandits.paper.inline_svg import inline_svg
+from driftbandits.paper.typesetting import columns, prose, sentences
 
 FORMS = {
     "ours": "pseudo-regret, 95 % interval",
@@ -22,8 +21,6 @@ FORMS = {
 """The two forms of a figure of regret, as the switch names them."""
 
 _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
-_CODE = re.compile("`([^`]+)`")
-_NUMBER = re.compile(r"(?:[\de\s.,+\-−–±%/()\[\]∞]| to )+")
 
 
 def write_report(content: Content, out: Path) -> Path:
@@ -35,15 +32,14 @@ def write_report(content: Content, out: Path) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    here.filters.update(prose=_prose, cell=_cell, slug=_slug)
+    here.filters.update(prose=prose, sentences=sentences, columns=columns, slug=_slug)
     numbers = count(1)
     page = here.get_template("template.html.j2").render(
         content=content,
-        columns=list(dict.fromkeys(form for claim in content.claims for form in claim.verdicts)),
+        judged=list(dict.fromkeys(form for claim in content.claims for form in claim.verdicts)),
         switched=any(
             len(drawing.forms) > 1 for section in content.experiments + content.facts for drawing in section.drawings
         ),
-        numeric=_numeric,
         hold=lambda form: _hold(content.claims, form),
         forms=FORMS,
         marks=_MARKS,
@@ -65,28 +61,5 @@ def _hold(claims: list[Claim], form: str) -> int:
     return sum(form in claim.verdicts and claim.verdicts[form].verdict == HOLDS for claim in claims)
 
 
-def _prose(text: str) -> Markup:
-    """Plain text, escaped, with what stands between backticks set as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
-
-
 def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def _numeric(rows: list[dict[str, Any]]) -> set[str]:
-    """The columns that belong on the right: all numbers, or all digits and signs such as ``1/48,000``."""
-    return {column for column in rows[0] if all(_NUMBER.fullmatch(_cell(row[column])) for row in rows)}
-
-
-def _cell(value: Any) -> str:
-    if value is None or value != value:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        written = f"{value:,.0f}" if 1000 <= abs(value) < math.inf else f"{value:.4g}"
-        return written.replace("-", "−").replace("inf", "∞")
-    return str(value)

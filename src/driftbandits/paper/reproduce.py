@@ -17,9 +17,7 @@ from driftbandits.paper import compose
 from driftbandits.paper.content import Content
 from driftbandits.paper.parts import Part, Settings
 from driftbandits.paper.plan import NEEDS, parts
-from driftbandits.paper.progress import Progress, progress
-
-DRAWING = "drawing"
+from driftbandits.paper.progress import progress
 
 
 def reproduce(
@@ -34,44 +32,39 @@ def reproduce(
 ) -> Content:
     """Write runs, figures, summary.json and report.html below ``out``; parts finished by an earlier call are kept.
 
-    ``only`` names one experiment or study to run and report alone, ``again`` runs finished parts once more. Numbers
-    depend on ``runs``, ``seed`` and ``horizon`` alone, never on ``workers`` or on interruptions. What one call took is
-    in timings.json.
+    ``only`` names one experiment or study to run and report alone. ``again`` runs finished parts once more, as one
+    should after changing the package's code: files know the version that made them, and no more. Numbers depend on
+    ``runs``, ``seed`` and ``horizon`` alone, never on ``workers`` or on interruptions. What one call took is in
+    timings.json.
     """
+    from driftbandits.paper.report import write_report
+
     settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_whole("horizon", horizon, 2))
     workers = None if workers is None else check_whole("workers", workers, 1)
     groups = _groups(only)
     needed = {*groups, *(need for group in groups for need in NEEDS.get(group, ()))}
     todo = [part for part in parts() if part.group in needed]
     timings: dict[str, float] = {}
+    _remove_leftovers(out)
     _write_json(out / "timings.json", timings)  # a place that cannot be written is found out before the work
-    with warnings.catch_warnings(), progress([*todo, _drawing(groups)]) as shown:
+    drawing = Part("drawing", "drawing", 1.5, lambda settings, workers, path: None)  # a section; only its time counts
+    with warnings.catch_warnings(), progress([*todo, *[drawing] * len(groups)]) as shown:
         # That the printed SnoozeIt cannot snooze is a finding here, not a mistake of the caller.
         warnings.simplefilter("ignore", FeasibilityWarning)
         results = {}
         for part in todo:
             path, begun = out / "runs" / f"{part.name}.parquet", time.monotonic()
-            if again:
-                path.unlink(missing_ok=True)
+            if again and path.exists():
+                path.unlink()
             with shown.part(part):
                 results[part.name] = part.result(settings, workers, path, shown.say)
             timings[part.name] = round(time.monotonic() - begun, 3)
-        content = _compose(settings, results, groups, out, shown, timings)
+        begun = time.monotonic()
+        content = compose.compose(settings, results, groups, out, lambda: shown.part(drawing))
+        write_report(content, out)
+        timings["drawing"] = round(time.monotonic() - begun, 3)
     _write_json(out / "summary.json", {key: value for key, value in asdict(content).items() if key != "left_open"})
     _write_json(out / "timings.json", timings)
-    return content
-
-
-def _compose(
-    settings: Settings, results: dict[str, Any], groups: list[str], out: Path, shown: Progress, timings: dict[str, float]
-) -> Content:
-    from driftbandits.paper.report import write_report
-
-    begun = time.monotonic()
-    with shown.part(_drawing(groups)):
-        content = compose.compose(settings, results, groups, out)
-        write_report(content, out)
-    timings[DRAWING] = round(time.monotonic() - begun, 3)
     return content
 
 
@@ -83,9 +76,11 @@ def _groups(only: str | None) -> list[str]:
     return [only]
 
 
-def _drawing(groups: list[str]) -> Part:
-    """Stands for the figures and the report in the progress."""
-    return Part(DRAWING, DRAWING, 2.0 * len(groups), lambda settings, workers, path: None)
+def _remove_leftovers(out: Path) -> None:
+    """Files under way when an earlier call was killed; finished ones have no dot in front."""
+    for folder in (out, out / "runs", out / "figures"):
+        for leftover in folder.glob(".*-????????.*"):
+            leftover.unlink()
 
 
 def _write_json(path: Path, value: Any) -> None:

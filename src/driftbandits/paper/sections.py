@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from driftbandits.instances import common_periods
 from driftbandits.paper import trajectories
 from driftbandits.paper.claims import final, interval
 from driftbandits.paper.content import Drawing, Section
@@ -17,9 +19,10 @@ from driftbandits.simulation import Simulation
 from driftbandits.theory.figures import plot_episode_bounds, plot_gap_profile
 
 TWO_FORMS = (
-    "In our form curves are the mean dynamic pseudo-regret and bands the 95 % interval of that mean (Student's). In the "
-    "paper's form curves are the mean realised regret, best means less the rewards received, and bands reach half a "
-    "standard deviation to each side, which is what the authors plotted; they say nothing of how sure the mean is."
+    "In our form curves are the mean dynamic pseudo-regret and bands the 95 % interval of that mean (Student's). In "
+    "the paper's form curves are the mean realised regret, best means less the rewards received, and bands reach "
+    "half a standard deviation to each side, which is what the authors plotted; they say nothing of how sure the "
+    "mean is."
 )
 
 
@@ -47,7 +50,7 @@ def experiment_section(material: Material, experiment: Experiment) -> Section:
             f"instances-{experiment.name}",
             f"The true means: {experiment.title.split(': ')[1]}",
             f"{experiment.about} Told to the policies: {', '.join(worlds)}.",
-            {"ours": lambda: plot_instances(worlds)},
+            {"ours": partial(plot_instances, worlds)},
         ),
         _regret_drawing(material, experiment, simulations),
     ]
@@ -65,11 +68,11 @@ def experiment_section(material: Material, experiment: Experiment) -> Section:
 def _regret_drawing(material: Material, experiment: Experiment, simulations: dict[str, Simulation]) -> Drawing:
     if experiment.with_rivals:
         (only,) = simulations.values()
-        draws = {form: lambda form=form: plot_policies(only, form) for form in ("ours", "paper")}
+        draws = {form: partial(plot_policies, only, form) for form in ("ours", "paper")}
         who = "Regret of the four policies, SnoozeIt in its three forms and Exp3.S also as it was released"
         note = " Our form has a logarithmic scale, so that the low curves can be told apart."
     else:
-        draws = {form: lambda form=form: plot_drifts(simulations, form) for form in ("ours", "paper")}
+        draws = {form: partial(plot_drifts, simulations, form) for form in ("ours", "paper")}
         who, note = "Regret of SnoozeIt at four drift limits, one panel for each of its forms", ""
     return save_drawing(material.out, f"regret-{experiment.name}", who, TWO_FORMS + note, draws)
 
@@ -118,16 +121,15 @@ def _rounded(value: float) -> float | None:
 
 def gap_profile_section(material: Material) -> Section:
     """The detectable gap at four zoom levels."""
-    (world,) = (one for one in EXPERIMENTS if one.name == "toggling")
-    instance = world.worlds[0].build(material.settings.horizon)
+    instance = common_periods(3, material.settings.horizon)
     drawing = save_drawing(
         material.out,
         "gap-profile",
         "Means, gap and detectable gap at four zoom levels",
-        "The instance of Experiment 2. The box in each panel is the next one. The detectable gap (black) follows the gap "
-        "late, because it looks back, and smoothly, because it averages; at the start it is √(c0 L/t), cut off above 1. "
-        "Close up it goes by stairs, since windows are whole numbers.",
-        {"ours": lambda: plot_gap_profile(instance)},
+        "An instance of Experiment 3, δ = 1/48,000. The box in each panel is the next one. The detectable gap "
+        "(black) follows the gap late, because it looks back, and smoothly, because it averages; at the start it is "
+        "√(c0 L/t), cut off above 1. Close up it goes by stairs, since windows are whole numbers.",
+        {"ours": partial(plot_gap_profile, instance)},
     )
     text = [
         "The detectable gap λ_t is the largest gap that the recent past can show at step t: large gaps show in short "
@@ -146,14 +148,14 @@ def trajectories_section(material: Material) -> Section:
     drawings = []
     for name, title, (world, drift) in found:
         run = trajectories.play(world, drift, seed)
-        draw = {"ours": lambda run=run: trajectories.plot_run(run)}
+        draw = {"ours": partial(trajectories.plot_run, run)}
         drawings.append(save_drawing(material.out, name, title, trajectories.describe(run), draw))
     text = [
-        "SnoozeIt as printed (Algorithm 2). Episodes begin at the grey lines. In an active phase both arms are pulled in "
-        "turn, in a passive phase only the better one; so the snoozed arm's empirical mean, which is counted from the "
-        "episode's start, stays where it was.",
-        "Below, each test that passed stands at its λ̂ = √(c1 L/w), w the window that passed: full if a snooze followed. "
-        "The test asks for a difference of 4 r(w) = (2/3) λ̂, so λ̂ may exceed the true gap by half of it.",
+        "SnoozeIt as printed (Algorithm 2). Episodes begin at the grey lines. In an active phase both arms are "
+        "pulled in turn, in a passive phase only the better one; so the snoozed arm's empirical mean, which is "
+        "counted from the episode's start, stays where it was.",
+        "Below, each test that passed stands at its λ̂ = √(c1 L/w), w the window that passed: full if a snooze "
+        "followed. The test asks for a difference of 4 r(w) = (2/3) λ̂, so λ̂ may exceed the true gap by half of it.",
     ]
     return Section("trajectories", "SnoozeIt, step by step", text, drawings)
 
@@ -165,9 +167,10 @@ def episode_bounds_section(material: Material) -> Section:
         material.out,
         "episode-bounds",
         "The bound on regret a step, by an episode's active phase and by its duration",
-        f"T = {T:,}, δ = 1/48,000, logarithmic scales. An episode with a short active phase is followed by a long snooze, "
-        "and one with a long active phase has none; the bound is worst where the two meet, at the shortest episode.",
-        {"ours": lambda: plot_episode_bounds(T, drift)},
+        f"T = {T:,}, δ = 1/48,000, logarithmic scales. An episode with a short active phase is followed by a long "
+        "snooze, and one with a long active phase has none; the bound is worst where the two meet, at the shortest "
+        "episode.",
+        {"ours": partial(plot_episode_bounds, T, drift)},
     )
     text = [
         "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma 2. "

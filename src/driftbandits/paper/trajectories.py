@@ -11,8 +11,8 @@ from driftbandits import figures
 from driftbandits.instances import sinusoid
 from driftbandits.instances.base import Instance
 from driftbandits.policies import SnoozeIt
-from driftbandits.simulation import simulate
 from driftbandits.recording import Trajectory, trajectory
+from driftbandits.simulation import simulate
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,10 +79,12 @@ def describe(run: Run) -> str:
     """The run in words, for a caption."""
     count = len(run.episodes)
     without = [str(number) for number, snoozed in enumerate(run.episodes["snoozed"], start=1) if not snoozed]
-    passive = f"Episodes {', '.join(without)} have no passive phase." if without else "Every one of them led to a snooze."
+    passive = (
+        f"Episodes {', '.join(without)} have no passive phase." if without else "Every one of them led to a snooze."
+    )
     return (
-        f"T = {run.instance.horizon:,}, δ = {run.drift:.2g}, Gaussian rewards. In this run the test passed {count} times. "
-        f"{passive} Shaded: active (yellow) and passive (blue) phases."
+        f"T = {run.instance.horizon:,}, δ = {run.drift:.2g}, Gaussian rewards. In this run the test passed {count} "
+        f"times. {passive} Shaded: active (yellow) and passive (blue) phases."
     )
 
 
