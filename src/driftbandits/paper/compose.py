@@ -66,7 +66,7 @@ def find_claims(material: Material, groups: list[str]) -> list[Claim]:
     """The claims that these groups say something of."""
     found: list[Claim] = []
     if "separated" in groups:
-        found += [claims.claim_1(material.results["separated"], rival) for rival in claims.CLAIM_1_RIVALS]
+        found.append(claims.claim_1(material.results["separated"]))
     if "toggling" in groups:
         found.append(claims.claim_2(material.results["toggling"]))
     if "common-periods" in groups:

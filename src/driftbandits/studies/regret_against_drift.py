@@ -27,7 +27,7 @@ World = Callable[[int, float, int], Instance]
 Maker = Callable[[int, float], Any]
 
 DRIFTS = tuple(float(drift) for drift in np.geomspace(1e-6, 1e-2, 9))
-CALIBRATED = 0.2
+EAGER = 0.2
 """The confidence that makes SnoozeIt's test one of 5.5 standard deviations at T = 162,755; 1, the paper's, is 27.7."""
 
 
@@ -49,7 +49,7 @@ they cover 5/6 of [0, 1] at any speed; and random walks that turn after 1/(2 del
 
 SNOOZEIT: dict[str, Maker] = {
     "SnoozeIt, printed": lambda horizon, drift: SnoozeIt(horizon, drift),
-    "SnoozeIt, calibrated": lambda horizon, drift: SnoozeIt(horizon, drift, confidence=CALIBRATED),
+    "SnoozeIt, confidence 0.2": lambda horizon, drift: SnoozeIt(horizon, drift, confidence=EAGER),
 }
 
 

@@ -53,8 +53,8 @@ def plot_gap_profile(instance: Any) -> Figure:
                 panel.plot(at + 1, values[at], label=label, marker=marker, markersize=4, **style)
             panel.set(xlim=(first + 0.5, last + 1.5), ylim=(low, high), xlabel="step t")
             panel.set_title(f"{last - first + 1:,} step{'s' * (last > first)}")
-            panel.xaxis.get_major_locator().set_params(integer=True, nbins=3)
             figures.thousands(panel.xaxis)
+            panel.xaxis.get_major_locator().set_params(nbins=3)
         _stairs(axes[-1], profile.window, *views[-1][:2])
         for panel, (first, last, low, high) in zip(axes, views[1:], strict=False):
             left, right = first + 0.5, last + 1.5
