@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: help reproduce test check bench bench-peers clean
 
 help:
-	@echo "make reproduce    run the experiments and draw the figures (into results/)"
+	@echo "make reproduce    run the paper's experiments and write results/report.html"
 	@echo "make test         checks, doctests and tests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make bench        nanoseconds a step, as multiples of the floor"
