@@ -170,6 +170,17 @@ def test_a_vanished_module_harms_nobody(tmp_path: Path) -> None:
     python(RUN.format(imports="from driftbandits import RoundRobin as Greedy"), tmp_path)
 
 
+def test_a_renamed_state_class_is_compiled_anew(tmp_path: Path) -> None:
+    """The cache on disk refers to the old class by name."""
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    program = RUN.format(imports="from mine import Greedy")
+    answers = []
+    for name in ("GreedyState", "RenamedState"):
+        (tmp_path / "mine.py").write_text(MODULE.replace("GreedyState", name))
+        answers.append(python(program, tmp_path))
+    assert answers[0] == answers[1]
+
+
 def test_a_policy_in_a_notebook_cell(tmp_path: Path) -> None:
     """A cell is code with no file behind it, run in __main__."""
     (tmp_path / "helpers.py").write_text(HELPERS)

@@ -275,8 +275,14 @@ def entry(verb: str, owners: tuple[type, ...], arguments: tuple[Any, ...]) -> Ca
     takes longer than the work; the caller must pass the same types again.
     """
     dispatcher = _dispatcher(verb, owners)
+    types_given = tuple(numba.typeof(argument) for argument in arguments)
     try:
-        return dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))  # type: ignore[no-any-return]
+        try:
+            return dispatcher.compile(types_given)  # type: ignore[no-any-return]
+        except (AttributeError, ImportError):
+            # The cache on disk names a State's class that has since been renamed or moved: begin it anew.
+            dispatcher._cache.flush()
+            return dispatcher.compile(types_given)  # type: ignore[no-any-return]
     except NumbaError as error:
         raise InputError(
             f"{owners[0].__name__} cannot be compiled: its kernels use something numba does not know. "
