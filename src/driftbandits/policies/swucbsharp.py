@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from driftbandits.checks import check_between, check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.base import Policy
+from driftbandits.policies.ucb import highest_index
+from driftbandits.policies.window import FOREVER, WindowState, make_room, slide, start_window
 
-FIRST_ROOM = 64
-FOREVER = 1 << 60
 ROUNDING = 1e-9
-
-
-class SWUCBSharpState(NamedTuple):
-    """``ring`` holds the last pulls; step s sits at s modulo its length, a power of two."""
-
-    run: Records
-    arms: Records
-    ring: Records
 
 
 @dataclass(frozen=True)
@@ -81,64 +72,31 @@ class SWUCBSharp(Policy):
         chosen = {"alpha": alpha, "lam": lam}
         return chosen if self.horizon is None else {**chosen, "window_at_end": _window(lam, alpha, self.horizon)}
 
-    def init(self, n_arms: int) -> SWUCBSharpState:
+    def init(self, n_arms: int) -> WindowState:
         self.check_arms(n_arms)
         chosen = self.parameters(n_arms)
-        state = SWUCBSharpState(
-            records(1, alpha="f8", lam="f8", t="i8", window="i8", look_at="i8", refresh_at="i8"),
-            records(n_arms, count="i8", total="f8"),
-            records(FIRST_ROOM, arm="i8", reward="f8"),
-        )
-        state.run.alpha, state.run.lam = chosen["alpha"], chosen["lam"]
-        state.run.look_at = state.run.refresh_at = 1
+        state = start_window(n_arms, alpha="f8", lam="f8", look_at="i8")
+        state.run.alpha, state.run.lam, state.run.look_at = chosen["alpha"], chosen["lam"], 1
         return state
 
-    def reserve(self, state: SWUCBSharpState, steps: int) -> SWUCBSharpState:
+    def reserve(self, state: WindowState, steps: int) -> WindowState:
         """Room for the window as it will be ``steps`` later."""
         run = state.run[0]
-        needed = _window(float(run.lam), float(run.alpha), int(run.t) + steps) + 1
-        if needed <= len(state.ring):
-            return state
-        ring = records(1 << (needed - 1).bit_length(), arm="i8", reward="f8")
-        for step in range(int(run.t - run.window) + 1, int(run.t) + 1):
-            ring[step % len(ring)] = state.ring[step % len(state.ring)]
-        return state._replace(ring=ring)
+        return make_room(state, _window(float(run.lam), float(run.alpha), int(run.t) + steps))
 
-    def select(self, state: SWUCBSharpState, rng: np.random.Generator) -> int:
-        run, arms = state.run[0], state.arms
-        width = (1.0 + run.alpha) * math.log(run.t + 1)
-        best, best_index = 0, -np.inf
-        for arm in range(len(arms)):
-            count = arms[arm].count
-            if count == 0:
-                return arm
-            share = 1.0 / count
-            index = arms[arm].total * share + math.sqrt(width * share)
-            if index > best_index:
-                best, best_index = arm, index
-        return best
+    def select(self, state: WindowState, rng: np.random.Generator) -> int:
+        run = state.run[0]
+        return highest_index(state.arms, (1.0 + run.alpha) * math.log(run.t + 1))
 
-    def update(self, state: SWUCBSharpState, arm: int, reward: float) -> None:
-        run, arms, ring = state.run[0], state.arms, state.ring
-        last = len(ring) - 1
-        run.t += 1
-        ring[run.t & last].arm = arm
-        ring[run.t & last].reward = reward
-        arms[arm].count += 1
-        arms[arm].total += reward
-        window = run.window
-        if run.t >= run.look_at:
-            window = _window(run.lam, run.alpha, run.t)
-            run.look_at = run.t + 1
-            if window < run.t:
-                run.look_at += _steps_without_growth(run.lam, run.alpha, run.t)
-        if window == run.window:
-            leaving = ring[(run.t - window) & last]
-            arms[leaving.arm].count -= 1
-            arms[leaving.arm].total -= leaving.reward
-        run.window = window
-        if run.t >= run.refresh_at:
-            _refresh(state)
+    def update(self, state: WindowState, arm: int, reward: float) -> None:
+        run = state.run[0]
+        t, window = run.t + 1, run.window
+        if t >= run.look_at:
+            window = _window(run.lam, run.alpha, t)
+            run.look_at = t + 1
+            if window < t:
+                run.look_at += _steps_without_growth(run.lam, run.alpha, t)
+        slide(state, arm, reward, window)
 
 
 @kernel
@@ -154,15 +112,3 @@ def _steps_without_growth(lam: float, alpha: float, t: int) -> int:
         return FOREVER
     length = lam * float(t) ** alpha
     return int(min((math.ceil(length) / length - 1.0) * t / alpha * (1.0 - ROUNDING), float(FOREVER)))
-
-
-@kernel
-def _refresh(state: SWUCBSharpState) -> None:
-    """Add the window up afresh, once in each window's length, so that rounding never accumulates."""
-    run, arms, ring = state.run[0], state.arms, state.ring
-    for arm in range(len(arms)):
-        arms[arm].total = 0.0
-    for step in range(run.t - run.window + 1, run.t + 1):
-        pull = ring[step & (len(ring) - 1)]
-        arms[pull.arm].total += pull.reward
-    run.refresh_at = run.t + run.window
