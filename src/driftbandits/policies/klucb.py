@@ -1,0 +1,136 @@
+"""KL-UCB: the largest mean that an arm's rewards do not yet rule out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from driftbandits.checks import check_between
+from driftbandits.errors import InputError
+from driftbandits.kernels import kernel
+from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.ucb import highest_index
+
+DIVERGENCES = ("bernoulli", "gaussian")
+MOST_STEPS = 60
+"""Newton's method takes 2 to 6 steps, seldom 13; the limit only makes the loop finite."""
+NEARLY = 1e-8
+"""A relative step this small is the last: Newton squares the error."""
+TINY = 1e-300
+"""Smaller means are 0 to Newton's method, which divides by them."""
+SLACK = 1e-9
+"""Far above rounding: an arm may be looked at once too often, never once too rarely."""
+
+
+class KLUCBState(NamedTuple):
+    run: Records
+    arms: Records
+
+
+@dataclass(frozen=True)
+class KLUCB(Policy):
+    """KL-UCB (Garivier and Cappe): pull the arm with the largest q such that n d(mean, q) <= ln t + c ln ln t.
+
+    Mean and count n are taken over all the arm's pulls, t is the current step, from 1 on. Every arm is pulled once
+    first; ties go to the lowest arm. The divergence d is
+
+    - ``kl="bernoulli"``: d(p, q) = p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), for rewards in [0, 1]. Others are added up
+      as they come, and a mean outside [0, 1] counts as 0 or 1.
+    - ``kl="gaussian"``: d(p, q) = (q - p)^2 / (2 sigma^2), for rewards of that standard deviation.
+
+    The authors prove their theorem with c = 3 and recommend c = 0. Made for means that do not move, where its regret
+    meets the lower bound of Lai and Robbins; it forgets nothing. It must know nothing, or sigma. A step costs O(K): for
+    most arms one divergence shows that they are behind the most pulled one, and Newton's method finds the index of the
+    others to full precision.
+
+    Citation: A. Garivier, O. Cappe, "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond", COLT 2011.
+
+    >>> round(largest_mean(0.5, 0.1), 6)
+    0.712879
+    """
+
+    c: float = 0.0
+    kl: str = "bernoulli"
+    sigma: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_between("c", self.c, 0.0, 1e6)
+        check_between("sigma", self.sigma, 1e-9, 1e9)
+        if self.kl not in DIVERGENCES:
+            raise InputError(f"unknown kl {self.kl!r}; choose one of {', '.join(DIVERGENCES)}")
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """c and, where it is used, sigma."""
+        return {"c": self.c, "sigma": self.sigma} if self.kl == "gaussian" else {"c": self.c}
+
+    def init(self, n_arms: int) -> KLUCBState:
+        self.check_arms(n_arms)
+        state = KLUCBState(records(1, t="i8", gaussian="i8"), records(n_arms, count="i8", total="f8"))
+        state.run.gaussian = self.kl == "gaussian"
+        return state
+
+    def select(self, state: KLUCBState, rng: np.random.Generator) -> int:
+        run, arms = state.run[0], state.arms
+        if run.t < len(arms):
+            return run.t  # type: ignore[no-any-return]
+        allowed = math.log(run.t + 1)
+        allowed += self.c * math.log(allowed)
+        if run.gaussian:
+            return highest_index(arms, 2.0 * self.sigma**2 * allowed)
+        most_pulled = 0
+        for arm in range(1, len(arms)):
+            if arms[arm].count > arms[most_pulled].count:
+                most_pulled = arm
+        best, best_index = most_pulled, largest_mean(_mean(arms, most_pulled), allowed / arms[most_pulled].count)
+        for arm in range(len(arms)):
+            mean, level = _mean(arms, arm), allowed / arms[arm].count
+            if arm != most_pulled and _may_reach(best_index, mean, level):
+                index = largest_mean(mean, level)
+                if index > best_index or (index == best_index and arm < best):
+                    best, best_index = arm, index
+        return best
+
+    def update(self, state: KLUCBState, arm: int, reward: float) -> None:
+        state.run[0].t += 1
+        state.arms[arm].count += 1
+        state.arms[arm].total += reward
+
+
+@kernel
+def _mean(arms: Records, arm: int) -> float:
+    return min(max(arms[arm].total / arms[arm].count, 0.0), 1.0)  # type: ignore[no-any-return]
+
+
+@kernel
+def _may_reach(index: float, mean: float, level: float) -> bool:
+    """Whether an arm's own index can be ``index`` or more; one divergence tells."""
+    if index == 1.0 or mean >= index:
+        return True
+    successes = mean * math.log(mean / index) if mean > 0.0 else 0.0
+    return successes + (1.0 - mean) * math.log((1.0 - mean) / (1.0 - index)) < level * (1.0 + SLACK)
+
+
+@kernel
+def largest_mean(p: float, level: float) -> float:
+    """The largest q in [p, 1] with Bernoulli kl(p, q) <= level, for level > 0.
+
+    With 1 - q = (1 - p) e^(-y), kl = p ln p - p ln q + (1 - p) y is convex and increasing in y, so Newton's method
+    comes down from any y above the root and never below. Two such y: from kl >= 2 (q - p)^2, and from -p ln q >= 0.
+    """
+    if p >= 1.0:
+        return 1.0
+    if p < TINY:
+        return -math.expm1(-level)
+    rest = 1.0 - p
+    reach = math.sqrt(0.5 * level)
+    y = -math.log1p(-reach / rest) if reach < rest else (level - p * math.log(p)) / rest
+    for _ in range(MOST_STEPS):
+        gain = -rest * math.expm1(-y)  # q - p
+        step = (rest * y - p * math.log1p(gain / p) - level) * (p + gain) / gain
+        y -= step
+        if step < NEARLY * y:
+            break
+    return p - rest * math.expm1(-y)
