@@ -36,6 +36,21 @@ def check_drift(drift: float) -> float:
     return float(drift)
 
 
+def check_tuning_drift(owner: str, parameter: str, drift: float | None) -> None:
+    """A policy that tunes ``parameter`` to the drift needs one above 0; the error names the way out.
+
+    >>> check_tuning_drift("SWTS", "window", 0.0)
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: SWTS's window is undefined for drift=0, where all is worth keeping: give window=...
+    """
+    if drift is None:
+        raise InputError(f"{owner} needs drift to choose its {parameter}, or {parameter}=... itself")
+    if check_drift(drift) == 0:
+        raise InputError(
+            f"{owner}'s {parameter} is undefined for drift=0, where all is worth keeping: give {parameter}=..."
+        )
+
+
 def check_between(name: str, value: float | None, low: float, high: float) -> None:
     """An optional number must lie in [low, high]."""
     if value is not None and not (_is_number(value) and low <= value <= high):

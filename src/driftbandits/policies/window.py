@@ -6,6 +6,7 @@ last pulls: step s sits at s modulo its length, a power of two.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from driftbandits.kernels import kernel
@@ -29,6 +30,11 @@ def start_window(n_arms: int, **columns: str) -> WindowState:
     state = WindowState(records(1, **WINDOW, **columns), records(n_arms, count="i8", total="f8"), _ring(FIRST_ROOM))
     state.run.refresh_at = 1
     return state
+
+
+def drift_window(length: float, n_arms: int) -> int:
+    """A tuned length as a whole number; never so short that arms beyond it would go unpulled for ever."""
+    return max(n_arms, min(math.ceil(length), FOREVER))
 
 
 def make_room(state: WindowState, window: int) -> WindowState:
