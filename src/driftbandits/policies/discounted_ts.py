@@ -1,0 +1,69 @@
+"""Discounted Thompson sampling: posteriors that widen again as their pulls grow old."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftbandits.checks import check_between, check_tuning_drift
+from driftbandits.policies.base import Policy
+from driftbandits.policies.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
+from driftbandits.policies.posteriors import check_posterior, highest_beta, highest_gaussian, success
+
+
+@dataclass(frozen=True)
+class DiscountedTS(Policy):
+    """Discounted Thompson sampling: draw a mean for every arm from its posterior, and pull the largest.
+
+    A pull s steps ago weighs discount^s. With X an arm's sum of rewards and N its count, so weighted:
+
+    - ``posterior="gaussian"`` (Qi, Wang, Zhu): N(X/N, sigma^2/N), from a flat prior, so an arm never pulled goes first.
+      sigma bounds the standard deviation of the rewards: 1/2 fits everything in [0, 1].
+    - ``posterior="beta"`` (Raj and Kalyani): Beta(1 + X, 1 + N - X), for rewards of 0 and 1; a reward between is added
+      as the fraction it is, others count as 0 or 1.
+
+    Tuning: discount = 1 - delta^(2/3), so that pulls are remembered for as long as in SWTS's window. It must know
+    delta, or be given ``discount``, which drift=0 would leave at 1. A step costs O(K).
+
+    Citation: V. Raj, S. Kalyani, "Taming Non-stationary Bandits: A Bayesian Approach", arXiv 1707.09727; H. Qi,
+    Y. Wang, L. Zhu, "Discounted Thompson Sampling for Non-Stationary Bandit Problems", arXiv 2305.10718.
+
+    >>> round(DiscountedTS(drift=1 / 4_800).parameters(2)["discount"], 6)
+    0.996486
+    """
+
+    drift: float | None = None
+    discount: float | None = None
+    posterior: str = "gaussian"
+    sigma: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_posterior(self.posterior, self.sigma)
+        check_between("discount", self.discount, SMALLEST_DISCOUNT, 1.0)
+        if self.discount is None:
+            check_tuning_drift("DiscountedTS", "discount", self.drift)
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """The discount and, where it is used, sigma."""
+        discount = self.discount
+        if discount is None:
+            assert self.drift is not None
+            discount = max(1 - self.drift ** (2 / 3), SMALLEST_DISCOUNT)
+        chosen = {"discount": discount}
+        return {**chosen, "sigma": self.sigma} if self.posterior == "gaussian" else chosen
+
+    def init(self, n_arms: int) -> DiscountState:
+        self.check_arms(n_arms)
+        state = start_discount(n_arms, self.parameters(n_arms)["discount"], beta="i8")
+        state.run.beta = self.posterior == "beta"
+        return state
+
+    def select(self, state: DiscountState, rng: np.random.Generator) -> int:
+        run = state.run[0]
+        if run.beta:
+            return highest_beta(state.arms, 1.0 / run.weight, rng)
+        return highest_gaussian(state.arms, 1.0 / run.weight, 0.0, self.sigma, rng)
+
+    def update(self, state: DiscountState, arm: int, reward: float) -> None:
+        discount_and_add(state, arm, success(reward, state.run[0].beta))

@@ -1,0 +1,62 @@
+"""D-UCB: UCB with discounted means and counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftbandits.checks import check_between, check_tuning_drift
+from driftbandits.policies.base import Policy
+from driftbandits.policies.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
+from driftbandits.policies.ucb import highest_index
+
+
+@dataclass(frozen=True)
+class DUCB(Policy):
+    """D-UCB (Garivier and Moulines): pull the arm with the largest X/N + 2 sqrt(xi ln n / N).
+
+    X is the arm's discounted sum of rewards and N its discounted count, in which a pull s steps ago weighs discount^s;
+    n is the sum of all N. Every arm is pulled once first; ties go to the lowest arm. For rewards in [0, 1]. Their
+    theorem asks for xi > 1/2; 0.6 is what is usual. Tuning for a total drift of V = delta T (Wei and Srivastava):
+    1 - discount = K^(-1/3) (T/V)^(-2/3) = K^(-1/3) delta^(2/3). It must know delta, or be given ``discount``, which
+    drift=0 would leave at 1. A step costs O(K).
+
+    Citation: A. Garivier, E. Moulines, "On Upper-Confidence Bound Policies for Switching Bandit Problems", ALT 2011;
+    tuning: L. Wei, V. Srivastava, "Nonstationary Stochastic Multiarmed Bandits: UCB Policies and Minimax Regret", 2021.
+
+    >>> round(DUCB(drift=1 / 4_800).parameters(2)["discount"], 6)
+    0.997211
+    """
+
+    drift: float | None = None
+    discount: float | None = None
+    xi: float = 0.6
+
+    def __post_init__(self) -> None:
+        check_between("discount", self.discount, SMALLEST_DISCOUNT, 1.0)
+        check_between("xi", self.xi, 0.0, 1e6)
+        if self.discount is None:
+            check_tuning_drift("DUCB", "discount", self.drift)
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """The discount and xi."""
+        discount = self.discount
+        if discount is None:
+            assert self.drift is not None
+            discount = max(1 - n_arms ** (-1 / 3) * self.drift ** (2 / 3), SMALLEST_DISCOUNT)
+        return {"discount": discount, "xi": self.xi}
+
+    def init(self, n_arms: int) -> DiscountState:
+        self.check_arms(n_arms)
+        return start_discount(n_arms, self.parameters(n_arms)["discount"], pulls="f8")
+
+    def select(self, state: DiscountState, rng: np.random.Generator) -> int:
+        run = state.run[0]
+        return highest_index(state.arms, 4.0 * self.xi * math.log(max(run.pulls, 1.0)) * run.weight)
+
+    def update(self, state: DiscountState, arm: int, reward: float) -> None:
+        run = state.run[0]
+        run.pulls = run.pulls / run.growth + 1.0
+        discount_and_add(state, arm, reward)
