@@ -20,6 +20,10 @@ LIVELY: dict[str, dict[str, Any]] = {
     "Rexp3": {"drift": 1e-3},
     "Exp3S": {"drift": 1e-3},
     "SWUCBSharp": {"drift": 1e-3},
+    "SWUCB": {"drift": 1e-3},
+    "DUCB": {"drift": 1e-3},
+    "SWTS": {"drift": 1e-3},
+    "DiscountedTS": {"drift": 1e-3},
 }
 
 
@@ -48,7 +52,7 @@ def test_variants_of_snoozeit(variant: str) -> None:
 def test_says_what_it_chose(name: str) -> None:
     chosen = lively(name).parameters(2)
     assert all(isinstance(value, (int, float)) for value in chosen.values())
-    assert chosen or name in ("RoundRobin", "Uniform", "Oracle")
+    assert chosen or name in ("RoundRobin", "Uniform", "Oracle", "UCB1")
 
 
 class CountState(NamedTuple):

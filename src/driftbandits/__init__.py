@@ -13,11 +13,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "Bernoulli": "noise",
     "Bounded": "noise",
+    "DUCB": "policies",
+    "DiscountedTS": "policies",
     "Exp3S": "policies",
+    "ExploreThenCommit": "policies",
     "FeasibilityWarning": "errors",
     "Gaussian": "noise",
     "InputError": "errors",
     "Instance": "instances",
+    "KLUCB": "policies",
     "Noise": "noise",
     "Online": "online",
     "Oracle": "policies",
@@ -25,9 +29,14 @@ _HOMES = {
     "Policy": "policies",
     "Rexp3": "policies",
     "RoundRobin": "policies",
+    "SWTS": "policies",
+    "SWUCB": "policies",
     "SWUCBSharp": "policies",
     "Simulation": "simulation",
     "SnoozeIt": "policies",
+    "SuccessiveElimination": "policies",
+    "ThompsonSampling": "policies",
+    "UCB1": "policies",
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
     "explain_feasibility": "theory.feasibility",
@@ -66,14 +75,23 @@ if TYPE_CHECKING:
     from driftbandits.noise import Gaussian as Gaussian
     from driftbandits.noise import Noise as Noise
     from driftbandits.online import Online as Online
+    from driftbandits.policies import DUCB as DUCB
+    from driftbandits.policies import KLUCB as KLUCB
     from driftbandits.policies import POLICIES as POLICIES
+    from driftbandits.policies import SWTS as SWTS
+    from driftbandits.policies import SWUCB as SWUCB
+    from driftbandits.policies import UCB1 as UCB1
+    from driftbandits.policies import DiscountedTS as DiscountedTS
     from driftbandits.policies import Exp3S as Exp3S
+    from driftbandits.policies import ExploreThenCommit as ExploreThenCommit
     from driftbandits.policies import Oracle as Oracle
     from driftbandits.policies import Policy as Policy
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SuccessiveElimination as SuccessiveElimination
     from driftbandits.policies import SWUCBSharp as SWUCBSharp
+    from driftbandits.policies import ThompsonSampling as ThompsonSampling
     from driftbandits.policies import Uniform as Uniform
     from driftbandits.policies.base import records as records
     from driftbandits.recording import trajectory as trajectory

@@ -8,28 +8,64 @@ from typing import Any
 
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy
+from driftbandits.policies.discounted_ts import DiscountedTS
+from driftbandits.policies.ducb import DUCB
 from driftbandits.policies.exp3s import Exp3S
+from driftbandits.policies.explore_then_commit import ExploreThenCommit
+from driftbandits.policies.klucb import KLUCB
 from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
 from driftbandits.policies.snoozeit import SnoozeIt
+from driftbandits.policies.successive_elimination import SuccessiveElimination
+from driftbandits.policies.swts import SWTS
+from driftbandits.policies.swucb import SWUCB
 from driftbandits.policies.swucbsharp import SWUCBSharp
+from driftbandits.policies.thompson import ThompsonSampling
+from driftbandits.policies.ucb1 import UCB1
 from driftbandits.policies.uniform import Uniform
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.__name__: policy for policy in (Exp3S, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform)
+    policy.__name__: policy
+    for policy in (
+        DiscountedTS,
+        DUCB,
+        Exp3S,
+        ExploreThenCommit,
+        KLUCB,
+        Oracle,
+        Rexp3,
+        RoundRobin,
+        SnoozeIt,
+        SuccessiveElimination,
+        SWTS,
+        SWUCB,
+        SWUCBSharp,
+        ThompsonSampling,
+        UCB1,
+        Uniform,
+    )
 }
 """Every policy of the package, by name."""
 
 __all__ = [
+    "DUCB",
+    "KLUCB",
     "POLICIES",
+    "SWTS",
+    "SWUCB",
+    "UCB1",
+    "DiscountedTS",
     "Exp3S",
+    "ExploreThenCommit",
     "Oracle",
     "Policy",
     "Rexp3",
     "RoundRobin",
     "SWUCBSharp",
     "SnoozeIt",
+    "SuccessiveElimination",
+    "ThompsonSampling",
     "Uniform",
     "make_policy",
 ]
