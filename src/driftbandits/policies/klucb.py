@@ -21,7 +21,7 @@ NEARLY = 1e-8
 """A relative step this small is the last: Newton squares the error."""
 TINY = 1e-300
 """Smaller means are 0 to Newton's method, which divides by them."""
-SLACK = 1e-9
+SLACK = 1e-12
 """Far above rounding: an arm may be looked at once too often, never once too rarely."""
 
 
@@ -110,7 +110,7 @@ def _may_reach(index: float, mean: float, level: float) -> bool:
     if index == 1.0 or mean >= index:
         return True
     successes = mean * math.log(mean / index) if mean > 0.0 else 0.0
-    return successes + (1.0 - mean) * math.log((1.0 - mean) / (1.0 - index)) < level * (1.0 + SLACK)
+    return successes + (1.0 - mean) * math.log((1.0 - mean) / (1.0 - index)) < level + SLACK
 
 
 @kernel
