@@ -22,7 +22,7 @@ from test_rivals import rewards_of
 F = TypeVar("F", bound=Callable[..., None])
 POSTERIORS = st.sampled_from(["gaussian", "beta"])
 SIGMAS = st.sampled_from([0.1, 0.5, 1.0])
-WINDOWS = st.one_of(st.integers(1, 20), st.integers(1, 500))
+WINDOWS = st.one_of(st.integers(1, 20), st.integers(1, 500), st.sampled_from([63, 64, 65]))
 DISCOUNTS = st.one_of(st.floats(0.01, 1.0), st.floats(0.9, 1.0))
 
 
