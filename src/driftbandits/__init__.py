@@ -15,11 +15,15 @@ _HOMES = {
     "Bounded": "noise",
     "Exp3S": "policies",
     "FeasibilityWarning": "errors",
+    "GLRUCB": "policies",
     "Gaussian": "noise",
     "InputError": "errors",
     "Instance": "instances",
     "Noise": "noise",
     "Online": "online",
+    "CUSUMUCB": "policies",
+    "MUCB": "policies",
+    "BOB": "policies",
     "Oracle": "policies",
     "POLICIES": "policies",
     "Policy": "policies",
@@ -66,6 +70,10 @@ if TYPE_CHECKING:
     from driftbandits.noise import Gaussian as Gaussian
     from driftbandits.noise import Noise as Noise
     from driftbandits.online import Online as Online
+    from driftbandits.policies import BOB as BOB
+    from driftbandits.policies import CUSUMUCB as CUSUMUCB
+    from driftbandits.policies import GLRUCB as GLRUCB
+    from driftbandits.policies import MUCB as MUCB
     from driftbandits.policies import POLICIES as POLICIES
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import Oracle as Oracle

@@ -8,7 +8,11 @@ from typing import Any
 
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy
+from driftbandits.policies.bob import BOB
+from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.exp3s import Exp3S
+from driftbandits.policies.glrucb import GLRUCB
+from driftbandits.policies.mucb import MUCB
 from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
@@ -17,11 +21,16 @@ from driftbandits.policies.swucbsharp import SWUCBSharp
 from driftbandits.policies.uniform import Uniform
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.__name__: policy for policy in (Exp3S, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform)
+    policy.__name__: policy
+    for policy in (Exp3S, BOB, MUCB, CUSUMUCB, GLRUCB, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform)
 }
 """Every policy of the package, by name."""
 
 __all__ = [
+    "BOB",
+    "CUSUMUCB",
+    "GLRUCB",
+    "MUCB",
     "POLICIES",
     "Exp3S",
     "Oracle",
