@@ -24,6 +24,8 @@ _HOMES = {
     "CUSUMUCB": "policies",
     "MUCB": "policies",
     "BOB": "policies",
+    "AdSwitch": "policies",
+    "MASTER": "policies",
     "Oracle": "policies",
     "POLICIES": "policies",
     "Policy": "policies",
@@ -34,8 +36,10 @@ _HOMES = {
     "SnoozeIt": "policies",
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
+    "detection_table": "detections",
     "explain_feasibility": "theory.feasibility",
     "kernel": "kernels",
+    "plot_detections": "detections",
     "records": "policies.base",
     "simulate": "simulation",
     "trajectory": "recording",
@@ -61,6 +65,8 @@ if TYPE_CHECKING:
     from driftbandits import instances as instances
     from driftbandits import studies as studies
     from driftbandits import testing as testing
+    from driftbandits.detections import detection_table as detection_table
+    from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
     from driftbandits.instances import Instance as Instance
@@ -73,8 +79,10 @@ if TYPE_CHECKING:
     from driftbandits.policies import BOB as BOB
     from driftbandits.policies import CUSUMUCB as CUSUMUCB
     from driftbandits.policies import GLRUCB as GLRUCB
+    from driftbandits.policies import MASTER as MASTER
     from driftbandits.policies import MUCB as MUCB
     from driftbandits.policies import POLICIES as POLICIES
+    from driftbandits.policies import AdSwitch as AdSwitch
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import Oracle as Oracle
     from driftbandits.policies import Policy as Policy

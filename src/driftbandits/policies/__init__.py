@@ -7,11 +7,13 @@ from dataclasses import fields
 from typing import Any
 
 from driftbandits.errors import InputError
+from driftbandits.policies.adswitch import AdSwitch
 from driftbandits.policies.base import Policy
 from driftbandits.policies.bob import BOB
 from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.exp3s import Exp3S
 from driftbandits.policies.glrucb import GLRUCB
+from driftbandits.policies.master import MASTER
 from driftbandits.policies.mucb import MUCB
 from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
@@ -22,7 +24,21 @@ from driftbandits.policies.uniform import Uniform
 
 POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy
-    for policy in (Exp3S, BOB, MUCB, CUSUMUCB, GLRUCB, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform)
+    for policy in (
+        AdSwitch,
+        BOB,
+        CUSUMUCB,
+        Exp3S,
+        GLRUCB,
+        MASTER,
+        MUCB,
+        Oracle,
+        Rexp3,
+        RoundRobin,
+        SnoozeIt,
+        SWUCBSharp,
+        Uniform,
+    )
 }
 """Every policy of the package, by name."""
 
@@ -30,8 +46,10 @@ __all__ = [
     "BOB",
     "CUSUMUCB",
     "GLRUCB",
+    "MASTER",
     "MUCB",
     "POLICIES",
+    "AdSwitch",
     "Exp3S",
     "Oracle",
     "Policy",

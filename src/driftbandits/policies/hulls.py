@@ -27,7 +27,7 @@ def with_room(pool: Records, vertices: Records, points: int) -> Records:
     needed = int(pool[0].fresh) + points
     if needed <= len(vertices):
         return vertices
-    grown = new_vertices(needed + len(vertices))
+    grown = new_vertices(1 << needed.bit_length())
     grown[: len(vertices)] = vertices
     return grown
 
