@@ -26,6 +26,7 @@ _HOMES = {
     "BOB": "policies",
     "AdSwitch": "policies",
     "MASTER": "policies",
+    "META": "policies",
     "Oracle": "policies",
     "POLICIES": "policies",
     "Policy": "policies",
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import CUSUMUCB as CUSUMUCB
     from driftbandits.policies import GLRUCB as GLRUCB
     from driftbandits.policies import MASTER as MASTER
+    from driftbandits.policies import META as META
     from driftbandits.policies import MUCB as MUCB
     from driftbandits.policies import POLICIES as POLICIES
     from driftbandits.policies import AdSwitch as AdSwitch

@@ -103,7 +103,7 @@ def plot_detections(result: Simulation) -> Figure:
     from driftbandits import figures
 
     delays, table = detection_delays(result), detection_table(result)
-    longest = max(1, delays["delay"].max() or 1)  # type: ignore[type-var]
+    longest = max(1, delays["delay"].max() or 1)
     figure: Figure
     with figures.canvas() as (figure, axes):
         for index, row in enumerate(table.iter_rows(named=True)):

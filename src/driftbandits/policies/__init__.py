@@ -14,6 +14,7 @@ from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.exp3s import Exp3S
 from driftbandits.policies.glrucb import GLRUCB
 from driftbandits.policies.master import MASTER
+from driftbandits.policies.meta import META
 from driftbandits.policies.mucb import MUCB
 from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
@@ -31,6 +32,7 @@ POLICIES: dict[str, type[Policy]] = {
         Exp3S,
         GLRUCB,
         MASTER,
+        META,
         MUCB,
         Oracle,
         Rexp3,
@@ -47,6 +49,7 @@ __all__ = [
     "CUSUMUCB",
     "GLRUCB",
     "MASTER",
+    "META",
     "MUCB",
     "POLICIES",
     "AdSwitch",

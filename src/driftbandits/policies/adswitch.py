@@ -181,7 +181,7 @@ def _excess(state: AdSwitchState, pulled: Any) -> float:
     low = _extreme(state, pulled, pulled.lower, 1.0)
     high = -_extreme(state, pulled, pulled.upper, -1.0)
     if pulled.bad:
-        return max(low - pulled.old_mean, pulled.old_mean - high) - pulled.old_gap / 4.0
+        return max(low - pulled.old_mean, pulled.old_mean - high) - pulled.old_gap / 4.0  # type: ignore[no-any-return]
     pulled.highest_low = max(pulled.highest_low, low)
     pulled.lowest_high = min(pulled.lowest_high, high)
     return pulled.highest_low - pulled.lowest_high  # type: ignore[no-any-return]
@@ -241,7 +241,7 @@ def _oblige(state: AdSwitchState) -> None:
                 while arms[arm].old_gap / 16.0 <= size < 1.0:
                     probability = rate * size
                     if left < probability:
-                        owed = math.ceil((run.radius / size) ** 2)
+                        owed = math.ceil(run.radius / size * run.radius / size)
                         arms[arm].owed_until = max(arms[arm].owed_until, arms[arm].count + owed)
                         break
                     left = (left - probability) / (1.0 - probability)

@@ -8,6 +8,7 @@ from driftbandits.kernels import kernel
 from driftbandits.policies.base import Records, records
 
 NONE = -1
+ROOM = 4096
 
 
 def new_vertices(length: int) -> Records:
@@ -27,7 +28,7 @@ def with_room(pool: Records, vertices: Records, points: int) -> Records:
     needed = int(pool[0].fresh) + points
     if needed <= len(vertices):
         return vertices
-    grown = new_vertices(1 << needed.bit_length())
+    grown = new_vertices((needed // ROOM + 1) * ROOM)
     grown[: len(vertices)] = vertices
     return grown
 
