@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def detection_delays(result: Simulation) -> pl.DataFrame:
     for name, events in _detectors(result).items():
         for run in range(result.runs):
             steps = events.filter(run=run)["step"].to_numpy()
-            for change, until in zip(changes, [*changes[1:], result.instance.horizon], strict=True):
+            for change, until in pairwise([*changes, result.instance.horizon]):
                 seen = steps[(steps > change) & (steps <= until)]
                 delay = int(seen[0] - change) if len(seen) else None
                 rows.append({"policy": name, "run": run, "change": int(change), "delay": delay})

@@ -227,7 +227,7 @@ def _remember(state: METAState, n_arms: int, arm: int, value: float) -> None:
 
 @kernel
 def _grow(state: METAState, n_arms: int, place: int, step: int, better: int, arm: int) -> None:
-    """Where a step changed the sum of a pair of arms, the sum before is a point of the hulls of levels begun by then."""
+    """Where a step changed a pair's sum, the sum before it is a point of the hulls of all levels begun by then."""
     lead = _lead(state, n_arms, place, better, arm)
     if lead != 0.0:
         pair = better * n_arms + arm
