@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.divergence import bernoulli_divergence, bernoulli_upper
 from driftbandits.policies.hulls import NONE, drop_hull, new_pool, new_vertices, push_vertex, with_room
+from driftbandits.policies.splits import fit, look, may_pass
 
 TESTS = ("bernoulli", "gaussian")
 RESTARTS = ("local", "global")
-GUARD = 1e-9
-"""Relative slack of the shortcut below, far above rounding: it may look once too often, never once too rarely."""
 TIE = 1e-12
 NEVER = 1 << 60
 
@@ -51,7 +50,7 @@ class GLRUCB(Policy):
 
     Every split is tested after every pull, exactly: the statistic is convex in the point (s, sum of the first s
     rewards), so its maximum lies on the convex hull of these points, which has about ln n vertices. They are looked at
-    every 20 pulls or so: see ``_may_pass``. A step costs O(K), plus amortised O(log n) for random rewards.
+    every 20 pulls or so: see ``policies/splits.py``. A step costs O(K), plus amortised O(log n) for random rewards.
 
     Citation: L. Besson, E. Kaufmann, O.-A. Maillard, J. Seznec, "Efficient Change-Point Detection for Tackling
     Piecewise-Stationary Bandits", JMLR 2022.
@@ -148,9 +147,9 @@ class GLRUCB(Policy):
         run.t += 1
         pulled.count += 1
         pulled.total += reward
-        pulled.alone += _fit(run, 1, reward)
-        if _may_pass(run, pulled):
-            statistic = _look(state, pulled)
+        pulled.alone += fit(run.gaussian, 1, reward)
+        if may_pass(run.gaussian, pulled):
+            statistic = look(run, pulled, state.vertices)
             if statistic >= pulled.level:
                 _restart(state, arm, statistic)
                 return
@@ -183,56 +182,6 @@ def _largest_index(state: GLRUCBState) -> int:
     return best
 
 
-# The test, exactly, without looking at every split. Let F(n, S) be the largest log-likelihood of n rewards that sum to
-# S, up to terms that cancel. The statistic of split s after n pulls is G_n(s) = F(s, S_s) + F(n-s, S_n - S_s) -
-# F(n, S_n), and F is the perspective of a convex function: convex in (n, S), and F(a + b) <= F(a) + F(b).
-
-
-@kernel
-def _fit(run: Any, count: int, total: float) -> float:
-    """F(count, total)."""
-    if run.gaussian:
-        return 2.0 * total * total / count
-    if total <= 0.0 or total >= count:
-        return 0.0
-    return total * math.log(total / count) + (count - total) * math.log((count - total) / count)
-
-
-@kernel
-def _may_pass(run: Any, pulled: Any) -> bool:
-    """Whether some split may pass now, judged in O(1) from the last look, which was after m pulls.
-
-    For s <= m, F(n-s, .) <= F(m-s, .) + F(n-m, .) gives G_n(s) <= G_m(s) + G_n(m). For s > m likewise
-    G_n(s) <= G_n(m) + (G of the last n-m rewards alone), and that is at most the sum of their F(1, X) less F(n-m, .).
-    The threshold only grows with n, so that of the last look will do.
-    """
-    whole = _fit(run, pulled.count, pulled.total)
-    recent = _fit(run, pulled.count - pulled.looked, pulled.total - pulled.looked_total)
-    bound = pulled.looked_fit + recent - whole + max(pulled.largest, pulled.alone - recent)
-    return bound >= pulled.level - GUARD * (1.0 + abs(whole))  # type: ignore[no-any-return]
-
-
-@kernel
-def _look(state: GLRUCBState, pulled: Any) -> float:
-    """The largest statistic of any split, from the vertices of both hulls; remembered for the next ``_may_pass``."""
-    run, vertices = state.run[0], state.vertices
-    whole, largest = _fit(run, pulled.count, pulled.total), 0.0
-    for top in (pulled.lower, pulled.upper):
-        point = top
-        while point >= 0:
-            left, total = vertices[point].count, vertices[point].total
-            parts = _fit(run, left, total) + _fit(run, pulled.count - left, pulled.total - total)
-            largest = max(largest, parts - whole)
-            point = vertices[point].below
-    pulled.looked = pulled.count
-    pulled.looked_total = pulled.total
-    pulled.looked_fit = whole
-    pulled.largest = largest
-    pulled.alone = 0.0
-    pulled.level = run.first_level + 1.5 * math.log(pulled.count)
-    return largest
-
-
 @kernel
 def _restart(state: GLRUCBState, arm: int, statistic: float) -> None:
     """A change was seen: write the event, forget the arm or all of them, and begin the next episode."""
@@ -263,8 +212,8 @@ def _forget(state: GLRUCBState, arm: int) -> None:
     forgotten = state.arms[arm]
     drop_hull(state.pool[0], state.vertices, forgotten.lower)
     drop_hull(state.pool[0], state.vertices, forgotten.upper)
-    forgotten.lower = -1
-    forgotten.upper = -1
+    forgotten.lower = NONE
+    forgotten.upper = NONE
     forgotten.count = 0
     forgotten.total = 0.0
     forgotten.since = state.run[0].t

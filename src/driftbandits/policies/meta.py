@@ -11,7 +11,8 @@ import numpy as np
 from driftbandits.checks import check_between, check_horizon
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.hulls import NONE, drop_hull, new_pool, new_vertices, push_vertex, with_room
+from driftbandits.policies.hulls import NONE, drop_hull, new_pool, new_vertices, with_room
+from driftbandits.policies.leads import evict, remember
 from driftbandits.policies.luck import new_luck, stir, uniform
 
 
@@ -117,8 +118,8 @@ class META(Policy):
         run, n_arms = state.run[0], len(state.recent)
         stir(state.luck[0], arm, reward)
         run.t += 1
-        _remember(state, n_arms, arm, run.candidates * reward)
-        _evict(state, n_arms, arm, reward)
+        remember(state, n_arms, arm, run.candidates * reward)
+        evict(state, n_arms, arm, reward)
         if _draw_replay(state, n_arms):
             return
         while run.top > 0 and run.t >= state.levels[run.top].until:
@@ -197,82 +198,3 @@ def _draw_replay(state: METAState, n_arms: int) -> bool:
             return True
         left = (left - probability) / (1.0 - probability)
     return False
-
-
-@kernel
-def _lead(state: METAState, n_arms: int, place: int, better: int, arm: int) -> float:
-    """The estimate of ``better``'s lead over ``arm`` made at a recent step."""
-    step = state.recent[place]
-    if step.value == 0.0 or not state.played[place * n_arms + arm].candidate:
-        return 0.0
-    return step.value * ((step.arm == better) - (step.arm == arm))  # type: ignore[no-any-return]
-
-
-@kernel
-def _remember(state: METAState, n_arms: int, arm: int, value: float) -> None:
-    """The step of K steps ago becomes points of the hulls, and this one takes its place."""
-    run, place = state.run[0], state.run[0].t % n_arms
-    before = run.t - n_arms
-    for other in range(n_arms):
-        _grow(state, n_arms, place, before, state.recent[place].arm, other)
-        _grow(state, n_arms, place, before, other, state.recent[place].arm)
-    state.recent[place].arm = arm
-    state.recent[place].value = value
-    for other in range(n_arms):
-        state.played[place * n_arms + other].candidate = 1 - state.sets[run.top * n_arms + other].evicted
-    for other in range(n_arms):
-        state.pairs[arm * n_arms + other].total += _lead(state, n_arms, place, arm, other)
-        state.pairs[other * n_arms + arm].total += _lead(state, n_arms, place, other, arm)
-
-
-@kernel
-def _grow(state: METAState, n_arms: int, place: int, step: int, better: int, arm: int) -> None:
-    """Where a step changed a pair's sum, the sum before it is a point of the hulls of all levels begun by then."""
-    lead = _lead(state, n_arms, place, better, arm)
-    if lead != 0.0:
-        pair = better * n_arms + arm
-        earlier = state.pairs[pair].earlier
-        for level in range(state.run[0].top + 1):
-            if step >= state.levels[level].start:
-                hull = state.hulls[level * n_arms * n_arms + pair]
-                hull.top = push_vertex(state.pool[0], state.vertices, hull.top, 1.0, step, earlier)
-        state.pairs[pair].earlier = earlier + lead
-
-
-@kernel
-def _evict(state: METAState, n_arms: int, arm: int, reward: float) -> None:
-    """Only pairs whose lead has just grown can newly pass: thresholds never fall as s2 grows."""
-    for other in range(n_arms):
-        if reward > 0.0:
-            _test(state, n_arms, arm, other)
-        else:
-            _test(state, n_arms, other, arm)
-
-
-@kernel
-def _test(state: METAState, n_arms: int, better: int, arm: int) -> None:
-    """Evict ``arm`` at every level where ``better`` leads by more than the threshold over steps up to now."""
-    run, vertices = state.run[0], state.vertices
-    if _lead(state, n_arms, run.t % n_arms, better, arm) <= 0.0:
-        return
-    short, since, lead = run.threshold * math.sqrt(n_arms), run.t + 1, 0.0
-    while lead <= short and since > run.t + 1 - n_arms:
-        since -= 1
-        lead += _lead(state, n_arms, since % n_arms, better, arm)
-    pair = better * n_arms + arm
-    for level in range(run.top + 1):
-        if state.sets[level * n_arms + arm].evicted:
-            continue
-        statistic, limit = lead, short
-        passed = lead > short and since >= state.levels[level].start
-        point = state.hulls[level * n_arms * n_arms + pair].top
-        while point >= 0 and not passed:
-            statistic = state.pairs[pair].total - vertices[point].total
-            limit = run.threshold * math.sqrt(run.t - vertices[point].count)
-            passed = statistic > limit
-            point = vertices[point].below
-        if passed:
-            state.sets[level * n_arms + arm].evicted = 1
-            if level == 0:
-                run.statistic = statistic
-                run.limit = limit
