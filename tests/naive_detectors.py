@@ -61,7 +61,7 @@ class NaiveGLRUCB:
         self.rewards: list[list[float]] = [[] for _ in range(n_arms)]
         self.since = [0] * n_arms
         self.events: list[Event] = []
-        self.largest = 0.0
+        self.statistic = 0.0
 
     def kl(self, x: float, y: float) -> float:
         return 2 * (x - y) ** 2 if self.test == "gaussian" else kl(min(x, 1.0), min(y, 1.0))
@@ -84,8 +84,8 @@ class NaiveGLRUCB:
         self.rewards[arm].append(reward if self.test == "gaussian" else min(max(reward, 0.0), 1.0))
         x = self.rewards[arm]
         n, mean = len(x), math.fsum(x) / len(x)
-        self.largest = max((self.split(x, s, mean) for s in range(1, n)), default=0.0)
-        if self.largest >= math.log(n**1.5 / self.risk):
+        self.statistic = max((self.split(x, s, mean) for s in range(1, n)), default=0.0)
+        if self.statistic >= math.log(n**1.5 / self.risk):
             local = self.restart == "local"
             self.events.append((self.t, arm if local else -1))
             self.episode += 1

@@ -87,11 +87,12 @@ class NaiveAdSwitch:
         if arm in self.bad:
             mean, gap = self.bad[arm]
             ends = [math.fsum(x[s:]) / (len(x) - s) for s in range(len(x))]
-            changed = any(abs(e - mean) > gap / 4 + math.sqrt(2 * self.L / (len(x) - s)) for s, e in enumerate(ends))
+            radii = [math.sqrt(2 * self.L / (len(x) - s)) for s in range(len(x))]
+            self.statistic = max(abs(e - mean) - gap / 4 - r for e, r in zip(ends, radii, strict=True))
         else:
             lows, highs = zip(*self.windows(x), strict=True)
-            changed = max(lows) > min(highs)
-        if changed:
+            self.statistic = max(lows) - min(highs)
+        if self.statistic > 0:
             self.events.append((self.t, -1))
             self.new_episode()
             return

@@ -41,6 +41,8 @@ def follow(policy: db.Policy, twin: Any, rewards: Array, seed: int) -> int:
         event = play.state.event[0]
         if event["count"] > len(events):
             events.append((int(event.step), int(event.arm)))
+            if hasattr(twin, "statistic"):
+                assert event.statistic == pytest.approx(twin.statistic, rel=1e-9, abs=1e-9)
     assert events == twin.events
     return len(events)
 

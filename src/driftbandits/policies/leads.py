@@ -23,21 +23,27 @@ def remember(state: Any, n_arms: int, arm: int, value: float) -> None:
     """The step of K steps ago becomes points of the hulls, and this one takes its place."""
     run, place = state.run[0], state.run[0].t % n_arms
     before = run.t - n_arms
-    for other in range(n_arms):
-        _grow(state, n_arms, place, before, state.recent[place].arm, other)
-        _grow(state, n_arms, place, before, other, state.recent[place].arm)
+    for pair in range(2 * n_arms):
+        _grow(state, n_arms, place, before, pair)
     state.recent[place].arm = arm
     state.recent[place].value = value
     for other in range(n_arms):
         state.played[place * n_arms + other].candidate = 1 - state.sets[run.top * n_arms + other].evicted
     for other in range(n_arms):
-        state.pairs[arm * n_arms + other].total += _lead(state, n_arms, place, arm, other)
-        state.pairs[other * n_arms + arm].total += _lead(state, n_arms, place, other, arm)
+        if other != arm:
+            state.pairs[arm * n_arms + other].total += value * state.played[place * n_arms + other].candidate
+            state.pairs[other * n_arms + arm].total -= value
 
 
 @kernel
-def _grow(state: Any, n_arms: int, place: int, step: int, better: int, arm: int) -> None:
-    """Where a step changed a pair's sum, the sum before it is a point of the hulls of all levels begun by then."""
+def _grow(state: Any, n_arms: int, place: int, step: int, which: int) -> None:
+    """Where a step changed a pair's sum, the sum before it is a point of the hulls of all levels begun by then.
+
+    These are the pairs of the arm pulled: as the better one with each other arm, then as the other way round.
+    """
+    better, arm = state.recent[place].arm, which % n_arms
+    if which >= n_arms:
+        better, arm = arm, better
     lead = _lead(state, n_arms, place, better, arm)
     if lead != 0.0:
         pair = better * n_arms + arm
@@ -53,10 +59,7 @@ def _grow(state: Any, n_arms: int, place: int, step: int, better: int, arm: int)
 def evict(state: Any, n_arms: int, arm: int, reward: float) -> None:
     """Only pairs whose lead has just grown can newly pass: thresholds never fall as s2 grows."""
     for other in range(n_arms):
-        if reward > 0.0:
-            _test(state, n_arms, arm, other)
-        else:
-            _test(state, n_arms, other, arm)
+        _test(state, n_arms, arm if reward > 0.0 else other, other if reward > 0.0 else arm)
 
 
 @kernel

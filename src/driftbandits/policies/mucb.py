@@ -44,7 +44,7 @@ class MUCB(Policy):
 
     >>> chosen = MUCB(horizon=100_000, changes=5, window=200).parameters(2)
     >>> round(chosen["threshold"], 2), round(chosen["exploration"], 4)
-    (49.39, 0.0841)
+    (49.41, 0.084)
     """
 
     horizon: int | None = None
