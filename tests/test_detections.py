@@ -68,11 +68,12 @@ def test_without_detectors() -> None:
 
 def test_figure_shows_the_share_seen() -> None:
     result = simulation([(0, 107, -1), (0, 300, -1), (1, 201, -1)])
-    axes = db.plot_detections(result).axes[0]
-    x, y = axes.lines[0].get_data()
+    figure = db.plot_detections(result)
+    x, y = figure.axes[0].lines[0].get_data()
     assert np.asarray(x).tolist() == [0, 1, 7, 100, 100]
     assert np.asarray(y).tolist() == [0, 0.25, 0.5, 0.75, 0.75]
-    assert "false alarms per 100,000" in axes.get_legend().get_texts()[0].get_text()  # type: ignore[union-attr]
+    assert "(0 false alarms per 100,000)" in figure.legends[0].get_texts()[0].get_text()
+    assert figure.legends[0].get_title().get_text() == "2 runs of 2 changes"
 
 
 def test_stationary_worlds_have_false_alarms_only() -> None:

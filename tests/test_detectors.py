@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 from driftbandits.policies.divergence import bernoulli_upper
+from driftbandits.policies.hulls import NONE, new_pool, new_vertices, push_vertex
 from driftbandits.policies.luck import new_luck, stir, uniform
 from naive_detectors import NaiveCUSUMUCB, NaiveGLRUCB, NaiveLuck, NaiveMUCB, kl_upper
 from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA
@@ -147,6 +148,25 @@ def test_the_comparisons_meet_events() -> None:
     ]
     for pair in pairs:
         assert sum(follow(*pair(), tape("bernoulli", seed, 200, 3, 2), seed) for seed in range(10)) >= 5
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_hulls_keep_every_vertex_and_no_other_point(sign: float) -> None:
+    """Against the definition: a vertex lies below every chord of points on either side of it."""
+    for seed in range(20):
+        y = np.cumsum(np.random.Generator(np.random.SFC64(seed)).standard_normal(25))
+        pool, vertices, top = new_pool(), new_vertices(100), NONE
+        for x in range(25):
+            top = push_vertex(pool[0], vertices, top, sign, x, y[x])
+        found = []
+        while top >= 0:
+            found.append(int(vertices[top]["count"]))
+            top = int(vertices[top].below)
+        chords = {
+            x: [y[a] + (y[b] - y[a]) * (x - a) / (b - a) for a in range(x) for b in range(x + 1, 25)] for x in range(25)
+        }
+        assert found[::-1] == [x for x in range(25) if all(sign * y[x] < sign * chord for chord in chords[x])]
+        assert pool[0].fresh <= 25
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)

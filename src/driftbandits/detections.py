@@ -122,10 +122,9 @@ def plot_detections(result: Simulation) -> Figure:
             ylim=(0, 1.02),
         )
         figures.thousands(axes.xaxis)
-        axes.legend(loc="lower right")
         changes = len(true_changes(result.instance))
         note = f"{result.runs:,} run{'s' * (result.runs > 1)} of {changes:,} change{'s' * (changes != 1)}"
-        figure.supxlabel(note, fontsize=8, color="0.35")
+        figure.legend(ncols=2, fontsize=8, title=note, title_fontsize=8, loc="outside lower center")
     return figure
 
 

@@ -13,9 +13,11 @@ from driftbandits.policies.hulls import push_vertex
 def _lead(state: Any, n_arms: int, place: int, better: int, arm: int) -> float:
     """The estimate of ``better``'s lead over ``arm`` made at a recent step."""
     step = state.recent[place]
-    if step.value == 0.0 or not state.played[place * n_arms + arm].candidate:
+    if better == arm or not state.played[place * n_arms + arm].candidate:
         return 0.0
-    return step.value * ((step.arm == better) - (step.arm == arm))  # type: ignore[no-any-return]
+    if step.arm == better:
+        return step.value  # type: ignore[no-any-return]
+    return -step.value if step.arm == arm else 0.0
 
 
 @kernel
