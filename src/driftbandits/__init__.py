@@ -18,12 +18,19 @@ _HOMES = {
     "Exp3S": "policies",
     "ExploreThenCommit": "policies",
     "FeasibilityWarning": "errors",
+    "GLRUCB": "policies",
     "Gaussian": "noise",
     "InputError": "errors",
     "Instance": "instances",
     "KLUCB": "policies",
     "Noise": "noise",
     "Online": "online",
+    "CUSUMUCB": "policies",
+    "MUCB": "policies",
+    "BOB": "policies",
+    "AdSwitch": "policies",
+    "MASTER": "policies",
+    "META": "policies",
     "Oracle": "policies",
     "POLICIES": "policies",
     "Policy": "policies",
@@ -39,8 +46,10 @@ _HOMES = {
     "UCB1": "policies",
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
+    "detection_table": "detections",
     "explain_feasibility": "theory.feasibility",
     "kernel": "kernels",
+    "plot_detections": "detections",
     "records": "policies.base",
     "simulate": "simulation",
     "trajectory": "recording",
@@ -66,6 +75,8 @@ if TYPE_CHECKING:
     from driftbandits import instances as instances
     from driftbandits import studies as studies
     from driftbandits import testing as testing
+    from driftbandits.detections import detection_table as detection_table
+    from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
     from driftbandits.instances import Instance as Instance
@@ -75,12 +86,19 @@ if TYPE_CHECKING:
     from driftbandits.noise import Gaussian as Gaussian
     from driftbandits.noise import Noise as Noise
     from driftbandits.online import Online as Online
+    from driftbandits.policies import BOB as BOB
+    from driftbandits.policies import CUSUMUCB as CUSUMUCB
     from driftbandits.policies import DUCB as DUCB
+    from driftbandits.policies import GLRUCB as GLRUCB
     from driftbandits.policies import KLUCB as KLUCB
+    from driftbandits.policies import MASTER as MASTER
+    from driftbandits.policies import META as META
+    from driftbandits.policies import MUCB as MUCB
     from driftbandits.policies import POLICIES as POLICIES
     from driftbandits.policies import SWTS as SWTS
     from driftbandits.policies import SWUCB as SWUCB
     from driftbandits.policies import UCB1 as UCB1
+    from driftbandits.policies import AdSwitch as AdSwitch
     from driftbandits.policies import DiscountedTS as DiscountedTS
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit

@@ -7,12 +7,19 @@ from dataclasses import fields
 from typing import Any
 
 from driftbandits.errors import InputError
+from driftbandits.policies.adswitch import AdSwitch
 from driftbandits.policies.base import Policy
+from driftbandits.policies.bob import BOB
+from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.discounted_ts import DiscountedTS
 from driftbandits.policies.ducb import DUCB
 from driftbandits.policies.exp3s import Exp3S
 from driftbandits.policies.explore_then_commit import ExploreThenCommit
+from driftbandits.policies.glrucb import GLRUCB
 from driftbandits.policies.klucb import KLUCB
+from driftbandits.policies.master import MASTER
+from driftbandits.policies.meta import META
+from driftbandits.policies.mucb import MUCB
 from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
@@ -33,6 +40,13 @@ POLICIES: dict[str, type[Policy]] = {
         Exp3S,
         ExploreThenCommit,
         KLUCB,
+        AdSwitch,
+        BOB,
+        CUSUMUCB,
+        GLRUCB,
+        MASTER,
+        META,
+        MUCB,
         Oracle,
         Rexp3,
         RoundRobin,
@@ -49,12 +63,19 @@ POLICIES: dict[str, type[Policy]] = {
 """Every policy of the package, by name."""
 
 __all__ = [
+    "BOB",
+    "CUSUMUCB",
     "DUCB",
+    "GLRUCB",
     "KLUCB",
+    "MASTER",
+    "META",
+    "MUCB",
     "POLICIES",
     "SWTS",
     "SWUCB",
     "UCB1",
+    "AdSwitch",
     "DiscountedTS",
     "Exp3S",
     "ExploreThenCommit",

@@ -1,0 +1,194 @@
+"""Policies that detect changes or restart, against plain twins on whole trajectories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import driftbandits as db
+from driftbandits.policies.divergence import bernoulli_upper
+from driftbandits.policies.hulls import NONE, new_pool, new_vertices, push_vertex
+from driftbandits.policies.luck import new_luck, stir, uniform
+from naive_detectors import NaiveCUSUMUCB, NaiveGLRUCB, NaiveLuck, NaiveMUCB, kl_upper
+from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA
+
+Array = np.ndarray[Any, Any]
+
+
+def tape(kind: str, seed: int, steps: int, n_arms: int, jumps: int) -> Array:
+    """Rewards of every arm at every step, with means that jump."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    means = rng.random((jumps + 1, n_arms))[np.arange(steps) * (jumps + 1) // steps]
+    if kind == "bernoulli":
+        return np.asarray(rng.random((steps, n_arms)) < means, dtype=float)
+    return np.asarray(means + (0.5 if kind == "gaussian" else 0.05) * rng.standard_normal((steps, n_arms)))
+
+
+def follow(policy: db.Policy, twin: Any, rewards: Array, seed: int) -> int:
+    """Play both side by side: every arm and every event must agree. Answers the number of events."""
+    play, rng = db.Online(policy, rewards.shape[1], seed), np.random.Generator(np.random.SFC64(seed))
+    events: list[tuple[int, int]] = []
+    for step, row in enumerate(rewards):
+        arm = play.select()
+        assert arm == twin.select(rng), f"another arm at step {step + 1}"
+        play.update(arm, row[arm])
+        twin.update(arm, row[arm])
+        event = play.state.event[0]
+        if event["count"] > len(events):
+            events.append((int(event.step), int(event.arm)))
+            if hasattr(twin, "statistic"):
+                assert event.statistic == pytest.approx(twin.statistic, rel=1e-9, abs=1e-9)
+    assert events == twin.events
+    return len(events)
+
+
+SHARED = {
+    "kind": st.sampled_from(["gaussian", "bernoulli", "quiet"]),
+    "seed": st.integers(0, 2**32),
+    "steps": st.integers(1, 350),
+    "n_arms": st.integers(2, 5),
+    "jumps": st.integers(0, 4),
+}
+twins = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+@twins
+@given(
+    **SHARED,
+    exploration=st.sampled_from([0.0, 0.1, 0.3, 1.0]),
+    risk=st.sampled_from([1.0, 0.3, 0.01]),
+    test=st.sampled_from(["bernoulli", "gaussian"]),
+    restart=st.sampled_from(["local", "global"]),
+)
+def test_glrucb(
+    kind: str, seed: int, steps: int, n_arms: int, jumps: int, exploration: float, risk: float, test: str, restart: str
+) -> None:
+    policy = db.GLRUCB(exploration=exploration, risk=risk, test=test, restart=restart)
+    twin = NaiveGLRUCB(n_arms, exploration, risk, test, restart)
+    follow(policy, twin, tape(kind, seed, steps, n_arms, jumps), seed)
+
+
+@pytest.mark.parametrize("test", ["bernoulli", "gaussian"])
+@pytest.mark.parametrize("shape", ["rising", "falling"])
+def test_glr_with_every_point_on_a_hull(test: str, shape: str) -> None:
+    """Steady growth puts every sum on a hull: the worst case for the shortcut, for time and for memory."""
+    slope = np.linspace(0.3, 0.7, 300)
+    rewards = np.stack([slope if shape == "rising" else slope[::-1], np.full(300, 0.1)], axis=1)
+    policy = db.GLRUCB(exploration=0.1, risk=1e-3, test=test)
+    assert follow(policy, NaiveGLRUCB(2, 0.1, 1e-3, test, "local"), rewards, 0) <= 1
+
+
+@twins
+@given(
+    **SHARED,
+    threshold=st.sampled_from([0.5, 2.0, 5.0]),
+    exploration=st.sampled_from([0.0, 0.1, 1.0]),
+    epsilon=st.sampled_from([0.01, 0.1, 0.3]),
+    warmup=st.sampled_from([1, 5, 30]),
+)
+def test_cusumucb(kind: str, seed: int, steps: int, n_arms: int, jumps: int, **options: Any) -> None:
+    follow(db.CUSUMUCB(**options), NaiveCUSUMUCB(n_arms, **options), tape(kind, seed, steps, n_arms, jumps), seed)
+
+
+@twins
+@given(
+    **SHARED,
+    window=st.sampled_from([2, 6, 20, 50]),
+    threshold=st.sampled_from([0.3, 1.2, 4.1]),
+    exploration=st.sampled_from([0.0, 0.1, 0.3, 1.0]),
+)
+def test_mucb(kind: str, seed: int, steps: int, n_arms: int, jumps: int, **options: Any) -> None:
+    follow(db.MUCB(**options), NaiveMUCB(n_arms, **options), tape(kind, seed, steps, n_arms, jumps), seed)
+
+
+@twins
+@given(**SHARED, sigma=st.sampled_from([0.05, 0.5]), block=st.sampled_from([1, 2, 9, 40, 130]))
+def test_bob(kind: str, seed: int, steps: int, n_arms: int, jumps: int, **options: Any) -> None:
+    policy, twin = db.BOB(horizon=350, **options), NaiveBOB(n_arms, 350, **options)
+    follow(policy, twin, tape(kind, seed, steps, n_arms, jumps), seed)
+
+
+@twins
+@given(**SHARED, horizon=st.sampled_from([2, 5, 350]), c1=st.sampled_from([0.1, 0.5, 3.0]))
+def test_adswitch(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horizon: int, c1: float) -> None:
+    rewards = tape(kind, seed, min(steps, 150), n_arms, jumps)
+    follow(db.AdSwitch(horizon, c1), NaiveAdSwitch(n_arms, horizon, c1), rewards, seed)
+
+
+@twins
+@given(**SHARED, horizon=st.sampled_from([3, 350, 10**6]), confidence=st.sampled_from([1.0, 1e-2, 1e-3, 1e-4]))
+def test_master(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horizon: int, confidence: float) -> None:
+    policy, twin = db.MASTER(horizon, confidence), NaiveMASTER(n_arms, horizon, confidence)
+    follow(policy, twin, tape(kind, seed, min(steps, 2 * horizon), n_arms, jumps), seed)
+
+
+@twins
+@given(**SHARED, horizon=st.sampled_from([2, 350, 10**6]), c0=st.sampled_from([0.3, 0.03, 0.003, 1e-4]))
+def test_meta(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horizon: int, c0: float) -> None:
+    follow(db.META(horizon, c0), NaiveMETA(n_arms, horizon, c0), tape(kind, seed, steps, n_arms, jumps), seed)
+
+
+def test_the_comparisons_meet_events() -> None:
+    """The properties above are only worth as much as the trajectories they see: ten runs of each, many events."""
+    cusum: dict[str, Any] = {"threshold": 2.0, "exploration": 0.1, "epsilon": 0.1, "warmup": 5}
+    mucb: dict[str, Any] = {"window": 20, "threshold": 4.1, "exploration": 0.3}
+    pairs: list[Callable[[], tuple[db.Policy, Any]]] = [
+        lambda: (db.GLRUCB(exploration=0.3, risk=0.3), NaiveGLRUCB(3, 0.3, 0.3, "bernoulli", "local")),
+        lambda: (db.CUSUMUCB(**cusum), NaiveCUSUMUCB(3, **cusum)),
+        lambda: (db.MUCB(**mucb), NaiveMUCB(3, **mucb)),
+        lambda: (db.AdSwitch(2, 0.1), NaiveAdSwitch(3, 2, 0.1)),
+        lambda: (db.MASTER(200, 1e-3), NaiveMASTER(3, 200, 1e-3)),
+        lambda: (db.META(200, 1e-2), NaiveMETA(3, 200, 1e-2)),
+    ]
+    for pair in pairs:
+        assert sum(follow(*pair(), tape("bernoulli", seed, 200, 3, 2), seed) for seed in range(10)) >= 5
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_hulls_keep_every_vertex_and_no_other_point(sign: float) -> None:
+    """Against the definition: a vertex lies below every chord of points on either side of it."""
+    for seed in range(20):
+        y = np.cumsum(np.random.Generator(np.random.SFC64(seed)).standard_normal(25))
+        pool, vertices, top = new_pool(), new_vertices(100), NONE
+        for x in range(25):
+            top = push_vertex(pool[0], vertices, top, sign, x, y[x])
+        found = []
+        while top >= 0:
+            found.append(int(vertices[top]["count"]))
+            top = int(vertices[top].below)
+        chords = {
+            x: [y[a] + (y[b] - y[a]) * (x - a) / (b - a) for a in range(x) for b in range(x + 1, 25)] for x in range(25)
+        }
+        assert found[::-1] == [x for x in range(25) if all(sign * y[x] < sign * chord for chord in chords[x])]
+        assert pool[0].fresh <= 25
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(p=st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0.0, 1.0)), level=st.floats(1e-6, 30.0))
+def test_kl_upper_bound(p: float, level: float) -> None:
+    assert bernoulli_upper(p, level) == pytest.approx(kl_upper(p, level) if p < 1 else 1.0, abs=1e-9)
+    assert p <= bernoulli_upper(p, level) <= 1.0
+    assert bernoulli_upper(p, 0.0) == p
+
+
+def test_luck_is_uniform_whatever_is_stirred_in() -> None:
+    """Means and covariances of 20,000 draws, within five standard errors (p < 1e-6); the twin draws the same."""
+    luck, twin = new_luck(), NaiveLuck()
+    rng = np.random.Generator(np.random.SFC64(0))
+    rewards, draws = np.round(rng.random(20_000)), []
+    for step, reward in enumerate(rewards):
+        stir(luck[0], step % 3, reward)
+        twin.stir(step % 3, reward)
+        draws.append(uniform(luck[0]))
+        assert draws[-1] == twin.uniform()
+    centred = np.array(draws) - 0.5
+    error = math.sqrt(1 / 12 / len(draws))
+    assert abs(centred.mean()) < 5 * error
+    assert abs((centred * (rewards - 0.5)).mean()) < 5 * error / 2
+    assert abs((centred[1:] * centred[:-1]).mean()) < 5 * error * math.sqrt(1 / 12)
