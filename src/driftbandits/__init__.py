@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AutoTS": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
     "Exp3S": "policies",
@@ -18,6 +19,7 @@ _HOMES = {
     "Gaussian": "noise",
     "InputError": "errors",
     "Instance": "instances",
+    "KalmanTS": "policies",
     "Noise": "noise",
     "Online": "online",
     "Oracle": "policies",
@@ -67,7 +69,9 @@ if TYPE_CHECKING:
     from driftbandits.noise import Noise as Noise
     from driftbandits.online import Online as Online
     from driftbandits.policies import POLICIES as POLICIES
+    from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import Exp3S as Exp3S
+    from driftbandits.policies import KalmanTS as KalmanTS
     from driftbandits.policies import Oracle as Oracle
     from driftbandits.policies import Policy as Policy
     from driftbandits.policies import Rexp3 as Rexp3

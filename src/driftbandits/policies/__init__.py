@@ -7,8 +7,10 @@ from dataclasses import fields
 from typing import Any
 
 from driftbandits.errors import InputError
+from driftbandits.policies.autots import AutoTS
 from driftbandits.policies.base import Policy
 from driftbandits.policies.exp3s import Exp3S
+from driftbandits.policies.kalmants import KalmanTS
 from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
@@ -17,13 +19,16 @@ from driftbandits.policies.swucbsharp import SWUCBSharp
 from driftbandits.policies.uniform import Uniform
 
 POLICIES: dict[str, type[Policy]] = {
-    policy.__name__: policy for policy in (Exp3S, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform)
+    policy.__name__: policy
+    for policy in (AutoTS, Exp3S, KalmanTS, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform)
 }
 """Every policy of the package, by name."""
 
 __all__ = [
     "POLICIES",
+    "AutoTS",
     "Exp3S",
+    "KalmanTS",
     "Oracle",
     "Policy",
     "Rexp3",
