@@ -14,6 +14,7 @@ _HOMES = {
     "AutoTS": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
+    "DriftUCB": "policies",
     "Exp3S": "policies",
     "FeasibilityWarning": "errors",
     "Gaussian": "noise",
@@ -30,6 +31,7 @@ _HOMES = {
     "SWUCBSharp": "policies",
     "Simulation": "simulation",
     "SnoozeIt": "policies",
+    "SnoozeItTight": "policies",
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
     "explain_feasibility": "theory.feasibility",
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from driftbandits.online import Online as Online
     from driftbandits.policies import POLICIES as POLICIES
     from driftbandits.policies import AutoTS as AutoTS
+    from driftbandits.policies import DriftUCB as DriftUCB
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import KalmanTS as KalmanTS
     from driftbandits.policies import Oracle as Oracle
@@ -77,6 +80,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SnoozeItTight as SnoozeItTight
     from driftbandits.policies import SWUCBSharp as SWUCBSharp
     from driftbandits.policies import Uniform as Uniform
     from driftbandits.policies.base import records as records

@@ -9,24 +9,39 @@ from typing import Any
 from driftbandits.errors import InputError
 from driftbandits.policies.autots import AutoTS
 from driftbandits.policies.base import Policy
+from driftbandits.policies.driftucb import DriftUCB
 from driftbandits.policies.exp3s import Exp3S
 from driftbandits.policies.kalmants import KalmanTS
 from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
 from driftbandits.policies.snoozeit import SnoozeIt
+from driftbandits.policies.snoozeittight import SnoozeItTight
 from driftbandits.policies.swucbsharp import SWUCBSharp
 from driftbandits.policies.uniform import Uniform
 
 POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy
-    for policy in (AutoTS, Exp3S, KalmanTS, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform)
+    for policy in (
+        AutoTS,
+        DriftUCB,
+        Exp3S,
+        KalmanTS,
+        Oracle,
+        Rexp3,
+        RoundRobin,
+        SnoozeIt,
+        SnoozeItTight,
+        SWUCBSharp,
+        Uniform,
+    )
 }
 """Every policy of the package, by name."""
 
 __all__ = [
     "POLICIES",
     "AutoTS",
+    "DriftUCB",
     "Exp3S",
     "KalmanTS",
     "Oracle",
@@ -35,6 +50,7 @@ __all__ = [
     "RoundRobin",
     "SWUCBSharp",
     "SnoozeIt",
+    "SnoozeItTight",
     "Uniform",
     "make_policy",
 ]
