@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AutoTS": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
     "DUCB": "policies",
     "DiscountedTS": "policies",
+    "DriftUCB": "policies",
     "Exp3S": "policies",
     "ExploreThenCommit": "policies",
     "FeasibilityWarning": "errors",
@@ -23,6 +25,7 @@ _HOMES = {
     "InputError": "errors",
     "Instance": "instances",
     "KLUCB": "policies",
+    "KalmanTS": "policies",
     "Noise": "noise",
     "Online": "online",
     "CUSUMUCB": "policies",
@@ -44,6 +47,7 @@ _HOMES = {
     "SuccessiveElimination": "policies",
     "ThompsonSampling": "policies",
     "UCB1": "policies",
+    "SnoozeItTight": "policies",
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
     "detection_table": "detections",
@@ -99,14 +103,18 @@ if TYPE_CHECKING:
     from driftbandits.policies import SWUCB as SWUCB
     from driftbandits.policies import UCB1 as UCB1
     from driftbandits.policies import AdSwitch as AdSwitch
+    from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import DiscountedTS as DiscountedTS
+    from driftbandits.policies import DriftUCB as DriftUCB
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit
+    from driftbandits.policies import KalmanTS as KalmanTS
     from driftbandits.policies import Oracle as Oracle
     from driftbandits.policies import Policy as Policy
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SnoozeItTight as SnoozeItTight
     from driftbandits.policies import SuccessiveElimination as SuccessiveElimination
     from driftbandits.policies import SWUCBSharp as SWUCBSharp
     from driftbandits.policies import ThompsonSampling as ThompsonSampling
