@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from driftbandits.cli_league import league, recommend
 from driftbandits.errors import InputError
 
 app = App(
@@ -16,6 +17,8 @@ app = App(
     suppress_keyboard_interrupt=False,
     help="Bandits whose reward means drift slowly: run the paper's experiments, simulate your own, measure the cost.",
 )
+app.command(league)
+app.command(recommend)
 
 
 @app.command

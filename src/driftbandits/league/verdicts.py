@@ -29,9 +29,10 @@ def judge(runs: pl.DataFrame) -> list[Claim]:
     made: dict[str, dict[str, Verdict]] = {"half": {}, "nowhere": {}, "still": {}}
     for policy in (name for name in JUDGED if name in set(regrets["policy"])):
         best = best_single(regrets, rivals(regrets, policy), DRIFTING)
-        made["half"][policy] = _verdict(runs, _mean_ratio(policy, best), HALF)
-        made["nowhere"][policy] = _verdict(runs, _family_ratios(policy, {best}, DRIFTING), NOWHERE)
-        made["still"][policy] = _verdict(runs, _family_ratios(policy, FOR_STATIONARY, STATIONARY), STILL)
+        made["half"][policy] = _verdict(runs, _mean_ratio(policy, best), HALF, best)
+        made["nowhere"][policy] = _verdict(runs, _family_ratios(policy, {best}, DRIFTING), NOWHERE, best)
+        still = _family_ratios(policy, FOR_STATIONARY, STATIONARY)
+        made["still"][policy] = _verdict(runs, still, STILL, "the best in each world")
     words = "published policy, the one with the least regret in geometric mean over the drifting families"
     told_as_much = "AutoTS, told nothing, is set against all published policies; others against those told no more."
     return [
@@ -73,12 +74,12 @@ def _family_ratios(policy: str, against_whom: set[str], kind: str) -> Measure:
 def _mean_ratio(policy: str, best: str) -> Measure:
     def measure(runs: pl.DataFrame) -> dict[str, float]:
         families = by_family(against(mean_regrets(runs), {best}).filter(policy=policy))
-        return {best: over_families(families, DRIFTING) or math.nan}
+        return {"all drifting families": over_families(families, DRIFTING) or math.nan}
 
     return measure
 
 
-def _verdict(runs: pl.DataFrame, measure: Measure, limit: float) -> Verdict:
+def _verdict(runs: pl.DataFrame, measure: Measure, limit: float, against_whom: str) -> Verdict:
     """Every measured ratio must be at most ``limit``; intervals decide, by the largest of them."""
     found = jackknife(runs, measure)
     if all(high <= limit for _, _, high in found.values()):
@@ -89,7 +90,7 @@ def _verdict(runs: pl.DataFrame, measure: Measure, limit: float) -> Verdict:
         verdict = UNDECIDED
     name, (ratio, low, high) = max(found.items(), key=lambda item: item[1][0])
     where = "" if len(found) == 1 else f", the largest of {len(found)}"
-    return Verdict(verdict, f"Against {name}: {ratio:.3g} ({low:.3g} to {high:.3g}){where}.")
+    return Verdict(verdict, f"Against {against_whom} on {name}: {ratio:.3g} ({low:.3g} to {high:.3g}){where}.")
 
 
 def jackknife(runs: pl.DataFrame, measure: Measure) -> dict[str, tuple[float, float, float]]:

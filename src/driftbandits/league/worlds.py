@@ -24,8 +24,8 @@ LEFT_OUT = ("Oracle",)
 DRAWS = 3
 """Random draws of each family that has any."""
 JUMPS = 5
-SHORTEST = 2_000
-"""The shortest horizon on which every world can be built."""
+SHORTEST = 5_000
+"""The shortest horizon on which every world that drifts does so."""
 SEED = 20_210
 """Of the draws. No policy may be fitted to these worlds: whoever tunes one draws others."""
 USUAL, COIN = Gaussian(0.5), Bernoulli()

@@ -52,6 +52,52 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Page:
+    """What a report is called, how its chapters are headed, and how to get it again."""
+
+    file: str
+    title: str
+    heading: str
+    emphasis: str
+    """The end of the heading."""
+    lead: str
+    judged: str
+    """What stands before the name of the form that a claim is judged for."""
+    judging: str
+    chapters: dict[str, str]
+    """Headings of ``experiments``, ``facts`` and ``left_open``, in this order; keys name the sections' anchors."""
+    again: str
+    command: str
+    beside: str
+    data: str
+    """The file that a program would read."""
+    data_holds: str
+
+
+PAPER = Page(
+    file="report.html",
+    title="On Slowly-varying Non-stationary Bandits, run again",
+    heading="On Slowly-varying Non‑stationary Bandits,",
+    emphasis="run again",
+    lead="Every experiment of the paper by Ramakrishnan Krishnamurthy and Aditya Gopalan, from an empty directory to "
+    "the verdicts below, which are computed from the runs.",
+    judged="SnoozeIt ",
+    judging="Each claim of the paper is judged for SnoozeIt in each of its forms.",
+    chapters={
+        "experiment": "The experiments",
+        "fact": "The facts, measured",
+        "decision": "What the paper leaves open",
+    },
+    again="From a fresh clone, with Python 3.11 or newer, `make reproduce` sets everything up and writes this page.",
+    command="driftbandits reproduce",
+    beside="Beside this page lie every figure as SVG, PNG and PDF (in `figures/`), the runs as Parquet (in `runs/`), "
+    "and",
+    data="summary.json",
+    data_holds="with the claims, the numbers and the tables for a program to read.",
+)
+
+
+@dataclass(frozen=True)
 class Content:
     """The whole report."""
 
@@ -63,3 +109,4 @@ class Content:
     claims: list[Claim]
     facts: list[Section]
     left_open: list[Section]
+    page: Page = PAPER

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from driftbandits.files import written_whole
-from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing
+from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section
 from driftbandits.paper.inline_svg import inline_svg
 from driftbandits.paper.typesetting import columns, prose, sentences
 
@@ -24,7 +24,7 @@ _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
 
 
 def write_report(content: Content, out: Path) -> Path:
-    """Write ``out/report.html``, whole or not at all, around the figures that already lie in ``out``."""
+    """Write the page below ``out``, whole or not at all, around the figures that already lie there."""
     here = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -36,6 +36,7 @@ def write_report(content: Content, out: Path) -> Path:
     numbers = count(1)
     page = here.get_template("template.html.j2").render(
         content=content,
+        chapters=_chapters(content),
         judged=list(dict.fromkeys(form for claim in content.claims for form in claim.verdicts)),
         switched=any(
             len(drawing.forms) > 1 for section in content.experiments + content.facts for drawing in section.drawings
@@ -46,10 +47,17 @@ def write_report(content: Content, out: Path) -> Path:
         number=lambda: next(numbers),
         picture=lambda drawing, form, number: _picture(out, drawing, form, number),
     )
-    target = out / "report.html"
+    target = out / content.page.file
     with written_whole(target) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return target
+
+
+def _chapters(content: Content) -> list[tuple[str, str, list[Section]]]:
+    """Kind, heading and sections of each chapter that has any."""
+    sections = content.experiments, content.facts, content.left_open
+    headed = zip(content.page.chapters.items(), sections, strict=True)
+    return [(kind, title, chapter) for (kind, title), chapter in headed if chapter]
 
 
 def _picture(out: Path, drawing: Drawing, form: str, number: int) -> Markup:

@@ -63,7 +63,8 @@ def reproduce(
         content = compose.compose(settings, results, groups, out, lambda: shown.part(drawing))
         write_report(content, out)
         timings["drawing"] = round(time.monotonic() - begun, 3)
-    _write_json(out / "summary.json", {key: value for key, value in asdict(content).items() if key != "left_open"})
+    told = {key: value for key, value in asdict(content).items() if key not in ("left_open", "page")}
+    _write_json(out / "summary.json", told)
     _write_json(out / "timings.json", timings)
     return content
 
