@@ -17,6 +17,7 @@ HORIZON = 2_000
 # Settings under which a policy does something worth checking in 2,000 steps, where the usual ones would not.
 LIVELY: dict[str, dict[str, Any]] = {
     "SnoozeIt": {"confidence": 0.1, "drift": 1e-3},
+    "KalmanTS": {"drift": 1e-3},
     "Rexp3": {"drift": 1e-3},
     "Exp3S": {"drift": 1e-3},
     "SWUCBSharp": {"drift": 1e-3},

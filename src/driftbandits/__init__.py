@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AutoTS": "policies",
+    "KalmanTS": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
     "DUCB": "policies",
@@ -99,9 +101,11 @@ if TYPE_CHECKING:
     from driftbandits.policies import SWUCB as SWUCB
     from driftbandits.policies import UCB1 as UCB1
     from driftbandits.policies import AdSwitch as AdSwitch
+    from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import DiscountedTS as DiscountedTS
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit
+    from driftbandits.policies import KalmanTS as KalmanTS
     from driftbandits.policies import Oracle as Oracle
     from driftbandits.policies import Policy as Policy
     from driftbandits.policies import Rexp3 as Rexp3

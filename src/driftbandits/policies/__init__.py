@@ -8,6 +8,7 @@ from typing import Any
 
 from driftbandits.errors import InputError
 from driftbandits.policies.adswitch import AdSwitch
+from driftbandits.policies.autots import AutoTS
 from driftbandits.policies.base import Policy
 from driftbandits.policies.bob import BOB
 from driftbandits.policies.cusumucb import CUSUMUCB
@@ -16,6 +17,7 @@ from driftbandits.policies.ducb import DUCB
 from driftbandits.policies.exp3s import Exp3S
 from driftbandits.policies.explore_then_commit import ExploreThenCommit
 from driftbandits.policies.glrucb import GLRUCB
+from driftbandits.policies.kalmants import KalmanTS
 from driftbandits.policies.klucb import KLUCB
 from driftbandits.policies.master import MASTER
 from driftbandits.policies.meta import META
@@ -35,6 +37,8 @@ from driftbandits.policies.uniform import Uniform
 POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy
     for policy in (
+        AutoTS,
+        KalmanTS,
         DiscountedTS,
         DUCB,
         Exp3S,
@@ -76,9 +80,11 @@ __all__ = [
     "SWUCB",
     "UCB1",
     "AdSwitch",
+    "AutoTS",
     "DiscountedTS",
     "Exp3S",
     "ExploreThenCommit",
+    "KalmanTS",
     "Oracle",
     "Policy",
     "Rexp3",
