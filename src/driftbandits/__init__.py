@@ -12,7 +12,9 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AutoTS": "policies",
+    "DriftUCB": "policies",
     "KalmanTS": "policies",
+    "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
     "DUCB": "policies",
@@ -103,6 +105,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import AdSwitch as AdSwitch
     from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import DiscountedTS as DiscountedTS
+    from driftbandits.policies import DriftUCB as DriftUCB
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit
     from driftbandits.policies import KalmanTS as KalmanTS
@@ -111,6 +114,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SnoozeItTight as SnoozeItTight
     from driftbandits.policies import SuccessiveElimination as SuccessiveElimination
     from driftbandits.policies import SWUCBSharp as SWUCBSharp
     from driftbandits.policies import ThompsonSampling as ThompsonSampling

@@ -13,6 +13,7 @@ from driftbandits.policies.base import Policy
 from driftbandits.policies.bob import BOB
 from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.discounted_ts import DiscountedTS
+from driftbandits.policies.driftucb import DriftUCB
 from driftbandits.policies.ducb import DUCB
 from driftbandits.policies.exp3s import Exp3S
 from driftbandits.policies.explore_then_commit import ExploreThenCommit
@@ -26,6 +27,7 @@ from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
 from driftbandits.policies.snoozeit import SnoozeIt
+from driftbandits.policies.snoozeittight import SnoozeItTight
 from driftbandits.policies.successive_elimination import SuccessiveElimination
 from driftbandits.policies.swts import SWTS
 from driftbandits.policies.swucb import SWUCB
@@ -38,7 +40,9 @@ POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy
     for policy in (
         AutoTS,
+        DriftUCB,
         KalmanTS,
+        SnoozeItTight,
         DiscountedTS,
         DUCB,
         Exp3S,
@@ -82,6 +86,7 @@ __all__ = [
     "AdSwitch",
     "AutoTS",
     "DiscountedTS",
+    "DriftUCB",
     "Exp3S",
     "ExploreThenCommit",
     "KalmanTS",
@@ -91,6 +96,7 @@ __all__ = [
     "RoundRobin",
     "SWUCBSharp",
     "SnoozeIt",
+    "SnoozeItTight",
     "SuccessiveElimination",
     "ThompsonSampling",
     "Uniform",
