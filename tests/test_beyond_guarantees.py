@@ -27,7 +27,7 @@ def wrong_leads(instance: db.Instance, result: db.Simulation) -> int:
 def test_a_snoozed_arm_is_never_the_better_one(noise: db.Noise) -> None:
     """Gaps that close as fast as they may, and random walks.
 
-    The radius is 8.3 standard errors of the difference, sqrt(6 ln T). For Gaussian rewards a union bound over all windows
+    The radius is 8.3 standard errors of the difference, sqrt(6 ln T). For Gaussian rewards a union bound over windows
     leaves a chance of 1e-4 that any of 160 runs leaves it somewhere, but windows overlap, and a snooze fails only if
     that window is the one that counts and the gap closes as fast as it may from then on. Seeds are fixed.
     """

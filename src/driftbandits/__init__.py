@@ -51,6 +51,7 @@ _HOMES = {
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
     "detection_table": "detections",
+    "estimate_drift": "estimation",
     "explain_feasibility": "theory.feasibility",
     "kernel": "kernels",
     "plot_detections": "detections",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
+    from driftbandits.estimation import estimate_drift as estimate_drift
     from driftbandits.instances import Instance as Instance
     from driftbandits.kernels import kernel as kernel
     from driftbandits.noise import Bernoulli as Bernoulli
