@@ -35,8 +35,8 @@ def estimate_drift(rewards: Any, arms: Any) -> DriftEstimate:
     maximises the likelihood of all arms' rewards together, sigma being what fits best with it. The answer is the drift
     delta = sigma g^(3/2)/2 for which KalmanTS would choose that g: of means that rise or fall steadily their true
     drift, of others that of a ramp as hard to follow. (An arm pulled every n-th step only is worth a higher gain to
-    KalmanTS, and the answer is n^(1/4) times the drift.) The interval holds all drifts whose log-likelihood is within 1.92
-    of the largest; low = 0 says that the arms may well stand still. Use ``high`` where a limit is asked for.
+    KalmanTS, and the answer is n^(1/4) times the drift.) The interval holds all drifts whose log-likelihood is within
+    1.92 of the largest; low = 0 says that the arms may well stand still. Use ``high`` where a limit is asked for.
 
     >>> rng = np.random.default_rng(0)
     >>> arms = np.arange(20_000) % 2
