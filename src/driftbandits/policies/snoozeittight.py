@@ -12,7 +12,7 @@ from driftbandits.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.hull import forget_windows, sides, some_window_is_near, threshold_at, with_room
+from driftbandits.policies.snooze_windows import forget_windows, sides, some_window_is_near, threshold_at, with_room
 
 RHO = 3.0
 """In the radius of a paired difference; a union bound over all windows makes its failures rarer than 1/T."""
