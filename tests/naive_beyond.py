@@ -64,7 +64,9 @@ class NaiveAutoTS:
             share = self.s * n / (1 + self.s * n)
             edges = np.cumsum([share * p for p in self.pool] + [(1 - share) * w for w in mine["w"]])
             j = min(int(np.searchsorted(edges, rng.random(), side="right")), 15) % 8
-            deviation = math.sqrt(self.noise(arm) * (mine["c"][j] + self.kappa[j] * n))
+            pulls = sum(which == arm for which, _ in self.squares)
+            unsure = (mine["m"][j] - float(np.mean(self.rewards))) ** 2 / (1 + pulls)
+            deviation = math.sqrt((self.noise(arm) + unsure) * (mine["c"][j] + self.kappa[j] * n))
             drawn.append(mine["m"][j] + deviation * rng.standard_normal())
         return drawn
 
@@ -85,7 +87,8 @@ class NaiveAutoTS:
         center = float(np.dot(mine["w"], mine["m"]))
         known = v > 1e-24 * center**2
         if known:
-            limit = 2 * math.sqrt(self.total_noise() * max(len(self.squares), 25))
+            limit = math.sqrt(self.total_noise() * max(len(self.squares), 100))
+            limit = max(limit, 2 * abs(center - float(np.mean(self.rewards))))
             reward = min(max(reward, center - limit), center + limit)
         width = sum(w * (c + ((m - center) ** 2 / v if known else 0.0)) for w, m, c in columns(mine))
         square, likelihoods = 0.0, []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItTight, windows
 
-KINDS = ["gaussian", "bernoulli", "rare", "constant", "outliers", "shifted"]
+KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "outliers", "shifted"]
 
 
 def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
@@ -23,6 +23,10 @@ def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any,
         return np.asarray(rng.random((steps, n_arms)) < means, dtype=float)
     if kind == "rare":
         return np.asarray(rng.random((steps, n_arms)) < 0.05 * means, dtype=float)
+    if kind == "sure":
+        return np.where(rng.random((steps, n_arms)) < 0.97, 0.7, 0.1)
+    if kind == "safe":
+        return np.where(np.arange(n_arms) == 0, 0.5, rng.random((steps, n_arms)) < means)
     if kind == "constant":
         return np.tile(rng.random(n_arms), (steps, 1))
     if kind == "outliers":

@@ -12,11 +12,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AutoTS": "policies",
+    "DriftUCB": "policies",
+    "KalmanTS": "policies",
+    "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
     "DUCB": "policies",
     "DiscountedTS": "policies",
-    "DriftUCB": "policies",
     "Exp3S": "policies",
     "ExploreThenCommit": "policies",
     "FeasibilityWarning": "errors",
@@ -25,7 +27,6 @@ _HOMES = {
     "InputError": "errors",
     "Instance": "instances",
     "KLUCB": "policies",
-    "KalmanTS": "policies",
     "Noise": "noise",
     "Online": "online",
     "CUSUMUCB": "policies",
@@ -47,10 +48,10 @@ _HOMES = {
     "SuccessiveElimination": "policies",
     "ThompsonSampling": "policies",
     "UCB1": "policies",
-    "SnoozeItTight": "policies",
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
     "detection_table": "detections",
+    "estimate_drift": "estimation",
     "explain_feasibility": "theory.feasibility",
     "kernel": "kernels",
     "plot_detections": "detections",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
+    from driftbandits.estimation import estimate_drift as estimate_drift
     from driftbandits.instances import Instance as Instance
     from driftbandits.kernels import kernel as kernel
     from driftbandits.noise import Bernoulli as Bernoulli

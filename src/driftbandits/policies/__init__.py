@@ -39,6 +39,10 @@ from driftbandits.policies.uniform import Uniform
 POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy
     for policy in (
+        AutoTS,
+        DriftUCB,
+        KalmanTS,
+        SnoozeItTight,
         DiscountedTS,
         DUCB,
         Exp3S,
@@ -51,9 +55,6 @@ POLICIES: dict[str, type[Policy]] = {
         MASTER,
         META,
         MUCB,
-        AutoTS,
-        DriftUCB,
-        KalmanTS,
         Oracle,
         Rexp3,
         RoundRobin,
@@ -64,7 +65,6 @@ POLICIES: dict[str, type[Policy]] = {
         SWUCBSharp,
         ThompsonSampling,
         UCB1,
-        SnoozeItTight,
         Uniform,
     )
 }

@@ -15,11 +15,11 @@ FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
 """Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
 MOST_SWITCHING, LEAST_SWITCHING = 0.05, 1e-5
-MEMORY = 1e4
+MEMORY = 3e3
 """Pulls that the noise is learnt from."""
 POOLED_PULLS = 100.0
 """How many pulls of its own an arm needs until they count as much for its noise as all arms' together."""
-LEAST_LIMIT = 25.0
+LEAST_LIMIT = 100.0
 TAIL = 63.0
 """Degrees of freedom of the predictions; 32 = (63 + 1)/2 is a power of two, so no exponential has to be computed."""
 LEAST_ROOT = 1e-8
@@ -61,12 +61,14 @@ class AutoTS(Policy):
       multiplied by it; so are the pool's, which then return to the prior by the share s.
     - Every filter learns: g = c_j/(1 + c_j), m_j <- m_j + g (X - m_j), c_j <- g.
     - The noise is learnt from (X - m_j)^2/(1 + c_j), averaged by weight: v of an arm is that of its own pulls and
-      of 100 pulls like all arms' together; both remember 10^4 pulls. All rewards' variance about their mean counts as
-      one pull more, so that arms that were constant so far aren't taken for free of noise.
+      of 100 pulls like all arms' together; both remember 3,000 pulls. All rewards' variance about their mean counts as
+      one pull more. Few pulls of its own tell little of an arm's noise, so to choose, (m_j - mean of all rewards)^2
+      divided by their number is added to v.
 
-    A reward further than 2 sqrt(max(n, 25)) deviations from its prediction, n <= 10^4 the pulls remembered, is taken
-    for one that far: so no single one raises the noise more than fivefold. Choices don't depend on the unit or the
-    origin of rewards. See ``docs/beyond-the-paper.md`` for the reasons.
+    A reward further than sqrt(max(n, 100)) deviations from the arm's mean, n <= 3,000 the pulls remembered, is taken
+    for one that far, unless it is no further than twice the mean of all rewards: so no single one weighs more than all
+    others together. Choices don't depend on the unit or the origin of rewards. ``docs/beyond-the-paper.md`` has the
+    reasons.
 
     It must know nothing: not T, not the drift, not the noise. A step costs O(K + 8).
 
@@ -110,7 +112,9 @@ class AutoTS(Policy):
             away = run.t + 1 - arm.last
             chosen = _draw_filter(state, index, _switched(run.switching, away), rng.random())
             spread = state.spread[index, chosen] + state.walk[chosen] * away
-            drawn = state.mean[index, chosen] + math.sqrt(_noise(run, arm) * spread) * rng.standard_normal()
+            mean = state.mean[index, chosen]
+            noise = _noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+            drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
             if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
                 best, largest = index, drawn
         return best
@@ -170,7 +174,7 @@ def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     noise, precision = _noise(run, mine), 0.0
     if noise > ROUNDING * center * center:
         precision = 1.0 / noise
-        limit = math.sqrt(4.0 * run.noise * max(run.pulls, LEAST_LIMIT))
+        limit = max(math.sqrt(run.noise * max(run.pulls, LEAST_LIMIT)), 2.0 * abs(center - run.center))
         reward = min(max(reward, center - limit), center + limit)
     width = 0.0
     for j in range(FILTERS):
@@ -220,7 +224,7 @@ def _learn_noise(who: Any, square: float) -> None:
 
 @kernel
 def _learn_total_variance(run: Any, reward: float) -> None:
-    """The variance of all rewards about their mean, of about the last 10^4."""
+    """The variance of all rewards about their mean, of about the last 3,000."""
     share = 1.0 / min(float(run.t), MEMORY)
     gap = reward - run.center
     run.center += share * gap

@@ -12,7 +12,7 @@ import numpy as np
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.hull import forget_windows, sides, some_window_is_near, threshold_at, with_room
+from driftbandits.policies.snooze_windows import forget_windows, sides, some_window_is_near, threshold_at, with_room
 from driftbandits.theory.constants import C1
 from driftbandits.theory.feasibility import explain_feasibility
 

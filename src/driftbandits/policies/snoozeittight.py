@@ -12,7 +12,7 @@ from driftbandits.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.hull import forget_windows, sides, some_window_is_near, threshold_at, with_room
+from driftbandits.policies.snooze_windows import forget_windows, sides, some_window_is_near, threshold_at, with_room
 
 RHO = 3.0
 """In the radius of a paired difference; a union bound over all windows makes its failures rarer than 1/T."""
@@ -36,9 +36,9 @@ class SnoozeItTight(Policy):
     """SnoozeIt for two arms whose means move by at most ``drift`` a step, with tighter constants.
 
     As in SnoozeIt, an episode pulls the arms in turn (active phase) until a test passes, and then perhaps one of them
-    only (passive phase). With L = ln T and r(w) = confidence * sqrt(3 L/w), let D(w) be the difference of the
-    means of the arms' last w pulls in the episode. The test passes at time g when |D(w)| > 1.5 r(w) for some w. Then the arm ahead has at
-    g, with high probability, a lead of at least
+    only (passive phase). With L = ln T and r(w) = confidence * sqrt(3 L/w), let D(w) be the difference of the means of
+    the arms' last w pulls in the episode. The test passes at time g when |D(w)| > 1.5 r(w) for some w. Then the arm
+    ahead has at g, with high probability, a lead of at least
 
         lead = max over w of |D(w)| - r(w) - (2w - 1) delta,
 
