@@ -18,7 +18,7 @@ def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("command", ["reproduce", "simulate", "gap", "bounds", "bench"])
+@pytest.mark.parametrize("command", ["reproduce", "simulate", "league", "recommend", "gap", "bounds", "bench"])
 def test_every_command_explains_itself(command: str) -> None:
     assert command in driftbandits("--help").stdout
     answer = driftbandits(command, "--help")
@@ -55,6 +55,13 @@ def test_gap_and_bounds(tmp_path: Path) -> None:
     assert "Theorem 1" in answer.stdout
 
 
+def test_recommend_answers_in_a_sentence_or_two() -> None:
+    answer = driftbandits("recommend", "--drift", 1e-4, "--noise", "bernoulli", "--arms", 5)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("Use ")
+    assert answer.stdout.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -67,6 +74,8 @@ def test_gap_and_bounds(tmp_path: Path) -> None:
         (["simulate", "stationary", "--policy", "Rexp3"], "undefined for drift=0"),
         (["simulate", "wave", "--policy", "SnoozeIt"], "exactly 2 arms"),
         (["simulate", "walk", "--plot", "regret"], "must end in .svg, .pdf or .png; got 'regret'"),
+        (["league", "--horizon", "100"], "the league's worlds need horizon >= 5,000; got 100"),
+        (["recommend", "--arms", "1"], "arms must be a whole number, at least 2; got 1"),
         (["gap", "wave"], "arms"),
         (["bounds", "0"], "horizon"),
         (["bounds", "1000", "2"], "drift must lie"),

@@ -180,12 +180,12 @@ def test_bad_input_is_said_before_anything_is_played(wrong: dict[str, int], said
     assert not list(tmp_path.iterdir())
 
 
-def test_the_shipped_standings_know_every_policy() -> None:
+def test_the_shipped_standings_are_of_this_league() -> None:
     table = shipped_standings()
-    assert set(table["policy"]) == set(POLICIES) - {"Oracle"}
+    assert set(table["policy"]) <= set(POLICIES) - {"Oracle"}
     assert set(zip(table["policy"], table["told"], strict=True)) == {(name, told(name)) for name in table["policy"]}
     assert set(table["family"]) == {world.family for world in worlds(SHORT)}
-    assert table["ratio"].min() == 1 or table["ratio"].min() > 1  # type: ignore[operator]
+    assert (table["ratio"] >= 1).all()
     assert set(POLICIES) >= FOR_STATIONARY | UNITLESS | set(JUDGED)
     assert set(JUDGED) <= set(OURS)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from driftbandits.checks import check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.league.standings import published
-from driftbandits.league.worlds import ABRUPT, DRIFTING, STATIONARY, asked, needs
+from driftbandits.league.worlds import ABRUPT, DRIFTING, STATIONARY, asked, needs, told
 from driftbandits.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def recommend(
     best = table.row(0, named=True)
     given = {"horizon": horizon, "drift": drift}
     call = ", ".join(f"{key}={value}" for key, value in given.items() if key in asked(best["policy"]))
-    return f"Use {best['policy']}({call}): {_why(table, kinds, known)}"
+    return f"Use {best['policy']}({call}): {_why(table, kinds)}"
 
 
 def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFrame:
@@ -66,8 +66,8 @@ def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFr
     table = shipped_standings().filter(pl.col("kind").is_in(kinds))
     fit = [
         name
-        for name, told in table.select("policy", "told").unique().iter_rows()
-        if needs(told) <= known and (noise or name in UNITLESS) and _defined(name, arms, ABRUPT in kinds)
+        for name in table["policy"].unique()
+        if needs(told(name)) <= known and (noise or name in UNITLESS) and _defined(name, arms, ABRUPT in kinds)
     ]
     by_kind = table.filter(pl.col("policy").is_in(fit)).group_by("policy", "kind")
     logs = by_kind.agg(pl.col("ratio").log().mean()).group_by("policy").agg(pl.col("ratio").mean(), kinds=pl.len())
@@ -88,14 +88,13 @@ def _defined(name: str, arms: int, jumps: bool) -> bool:
     return low <= arms <= high and not (jumps and {"changes", "nu"} & asked(name))
 
 
-def _why(table: pl.DataFrame, kinds: list[str], known: set[str]) -> str:
+def _why(table: pl.DataFrame, kinds: list[str]) -> str:
     import polars as pl
 
     best = table.row(0, named=True)
     worlds = " ".join(kinds) if len(kinds) == 1 else "drifting, stationary and abrupt"
-    knowing = f"needs no more than {' and '.join(sorted(known))}" if known else "needs to know nothing"
     ratio = f"its regret is {best['ratio']:.2f} times that of the best policy there"
-    reason = f"it {knowing}, and on the league's {worlds} worlds {ratio}"
+    reason = f"it needs to know {told(best['policy'])}, and on the league's {worlds} worlds {ratio}"
     others = table.filter(pl.col("policy").is_in(list(published(table))), pl.col("policy") != best["policy"])
     if others.is_empty():
         return f"{reason}."
