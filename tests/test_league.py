@@ -208,10 +208,12 @@ def test_recommend_names_the_best_of_the_shipped_standings(
     best = rank(kinds, known, int(said.get("arms", 2)), noise).row(0, named=True)  # type: ignore[call-overload]
     assert answer.startswith(f"Use {best['policy']}(")
     assert f"{best['ratio']:.2f} times" in answer
-    given = {key: said[key] for key in ("horizon", "drift") if key in said and key in asked(best["policy"])}
-    call = ", ".join(f"{key}={value}" for key, value in given.items())
-    assert f"{best['policy']}({call}):" in answer
-    POLICIES[best["policy"]](**given)  # what it says can be typed in
+    policy = eval(answer.split(" ", 1)[1].split(": ")[0], dict(POLICIES))  # what it says can be typed in
+    assert isinstance(policy, POLICIES[best["policy"]])
+    told_of = {
+        key: value for key, value in said.items() if key in ("horizon", "drift") and key in asked(best["policy"])
+    }
+    assert {key: getattr(policy, key) for key in told_of} == told_of
 
 
 def test_recommend_leaves_out_what_does_not_fit() -> None:

@@ -12,12 +12,12 @@ The rules:
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from driftbandits.checks import check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.league.standings import published
-from driftbandits.league.worlds import ABRUPT, DRIFTING, STATIONARY, asked, needs, told
+from driftbandits.league.worlds import ABRUPT, DRIFTING, STATIONARY, asked, needs, shape, told
 from driftbandits.policies import POLICIES
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def recommend(
     >>> recommend().split(":")[0]
     'Use AutoTS()'
     """
+    import polars as pl
+
     if horizon is not None:
         check_horizon(horizon)
     if drift is not None:
@@ -54,9 +56,12 @@ def recommend(
     if table.is_empty():
         raise InputError("no policy of the league fits; say more of what you know")
     best = table.row(0, named=True)
-    given = {"horizon": horizon, "drift": drift}
-    call = ", ".join(f"{key}={value}" for key, value in given.items() if key in asked(best["policy"]))
-    return f"Use {best['policy']}({call}): {_why(table, kinds)}"
+    given: dict[str, object] = {"horizon": horizon, "drift": drift}
+    given |= {} if noise is None else shape(noise == "gaussian")
+    call = ", ".join(f"{key}={value!r}" for key, value in given.items() if key in asked(best["policy"]))
+    others = rank(kinds, known, arms, noise=True)
+    why = f"{_why(best, kinds)}{_rival(others.filter(pl.col('policy') != best['policy']), noise is not None)}"
+    return f"Use {best['policy']}({call}): {why}"
 
 
 def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFrame:
@@ -88,16 +93,19 @@ def _defined(name: str, arms: int, jumps: bool) -> bool:
     return low <= arms <= high and not (jumps and {"changes", "nu"} & asked(name))
 
 
-def _why(table: pl.DataFrame, kinds: list[str]) -> str:
+def _why(best: dict[str, Any], kinds: list[str]) -> str:
+    worlds = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+    ratio = f"its regret is {best['ratio']:.2f} times that of the best policy there"
+    return f"it needs to know {told(best['policy'])}, and on the league's {worlds} worlds {ratio}."
+
+
+def _rival(others: pl.DataFrame, noise: bool) -> str:
+    """What the best published policy would have cost."""
     import polars as pl
 
-    best = table.row(0, named=True)
-    worlds = " ".join(kinds) if len(kinds) == 1 else "drifting, stationary and abrupt"
-    ratio = f"its regret is {best['ratio']:.2f} times that of the best policy there"
-    reason = f"it needs to know {told(best['policy'])}, and on the league's {worlds} worlds {ratio}"
-    others = table.filter(pl.col("policy").is_in(list(published(table))), pl.col("policy") != best["policy"])
-    if others.is_empty():
-        return f"{reason}."
-    rival = others.row(0, named=True)
-    instead = f"The best published policy that you could use instead, {rival['policy']}"
-    return f"{reason}. {instead}, has {rival['ratio']:.2f} times."
+    theirs = others.filter(pl.col("policy").is_in(list(published(others))))
+    if theirs.is_empty():
+        return ""
+    rival = theirs.row(0, named=True)
+    count_on = "" if noise or rival["policy"] in UNITLESS else ", and counts on rewards in [0, 1] or not far from it"
+    return f" The best published policy that you know enough for, {rival['policy']}, has {rival['ratio']:.2f} times{count_on}."

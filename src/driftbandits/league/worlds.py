@@ -63,14 +63,17 @@ class World:
 
     def _known(self, name: str) -> dict[str, Any]:
         """T, delta and the shape of the noise; where means jump, the number of jumps for those that ask for it."""
-        gaussian = isinstance(self.noise, Gaussian)
-        shape = {"posterior": "gaussian" if gaussian else "beta"}
-        shape |= dict.fromkeys(("kl", "test"), "gaussian" if gaussian else "bernoulli")
-        known = {"horizon": self.instance.horizon, "drift": self.drift, **shape}
+        known = {"horizon": self.instance.horizon, "drift": self.drift, **shape(isinstance(self.noise, Gaussian))}
         if self.kind == ABRUPT and {"changes", "nu"} & asked(name):
             del known["drift"]
             known |= {"changes": JUMPS, "nu": math.log(JUMPS) / math.log(self.instance.horizon)}
         return known
+
+
+def shape(gaussian: bool) -> dict[str, str]:
+    """What policies are told of the noise: Gaussian of deviation 1/2, which is their own default, or in [0, 1]."""
+    binary = {"kl": "bernoulli", "test": "bernoulli", "posterior": "beta"}
+    return dict.fromkeys(binary, "gaussian") if gaussian else binary
 
 
 def asked(name: str) -> set[str]:
