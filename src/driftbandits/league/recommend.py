@@ -108,4 +108,5 @@ def _rival(others: pl.DataFrame, noise: bool) -> str:
         return ""
     rival = theirs.row(0, named=True)
     count_on = "" if noise or rival["policy"] in UNITLESS else ", and counts on rewards in [0, 1] or not far from it"
-    return f" The best published policy that you know enough for, {rival['policy']}, has {rival['ratio']:.2f} times{count_on}."
+    has = f"has {rival['ratio']:.2f} times{count_on}"
+    return f" The best published policy that you know enough for, {rival['policy']}, {has}."
