@@ -128,6 +128,16 @@ def test_master(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horiz
     follow(policy, twin, tape(kind, seed, min(steps, 2 * horizon), n_arms, jumps), seed)
 
 
+def test_masters_first_test() -> None:
+    """Rewards that leap upwards: instances that end then have seen more than was thought possible."""
+    events = []
+    for height in np.linspace(2.0, 40.0, 30):
+        rewards = np.where(np.arange(500) < 400, 0.0, height)[:, None].repeat(2, axis=1)
+        events.append(follow(db.MASTER(350, 0.004), NaiveMASTER(2, 350, 0.004), rewards, 0))
+    assert events[0] == 0
+    assert min(events[15:]) >= 1
+
+
 @twins
 @given(**SHARED, horizon=st.sampled_from([2, 350, 10**6]), c0=st.sampled_from([0.3, 0.03, 0.003, 1e-4]))
 def test_meta(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horizon: int, c0: float) -> None:

@@ -17,6 +17,9 @@ HORIZON = 2_000
 # Settings under which a policy does something worth checking in 2,000 steps, where the usual ones would not.
 LIVELY: dict[str, dict[str, Any]] = {
     "SnoozeIt": {"confidence": 0.1, "drift": 1e-3},
+    "DriftUCB": {"drift": 1e-3},
+    "KalmanTS": {"drift": 1e-3},
+    "SnoozeItTight": {"confidence": 0.2, "drift": 1e-3},
     "Rexp3": {"drift": 1e-3},
     "Exp3S": {"drift": 1e-3},
     "SWUCBSharp": {"drift": 1e-3},
@@ -221,6 +224,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("Exp3S", {"gamma": 0.1}, "needs horizon"),
     ("Exp3S", {"horizon": 1_000}, "needs drift"),
     ("Exp3S", {"alpha": 0.0, "gamma": 0.1}, "alpha must lie in .*got 0.0"),
+    ("KalmanTS", {"drift": 2.0}, "drift must lie in"),
+    ("KalmanTS", {"drift": 0.1, "sigma": 0.0}, "sigma must be positive"),
+    ("DriftUCB", {"horizon": 1_000, "drift": 0.1, "rho": 0.0}, "rho must be positive"),
+    ("SnoozeItTight", {"horizon": 0, "drift": 0.1}, "horizon.*got 0"),
+    ("SnoozeItTight", {"horizon": 1_000, "drift": 0.1, "confidence": -1.0}, "confidence must be positive"),
     ("SWUCBSharp", {"horizon": 1_000, "drift": 0.0}, "infinite for drift=0: give alpha"),
     ("SWUCBSharp", {"horizon": 1, "drift": 0.1}, "undefined for horizon=1"),
     ("SWUCBSharp", {"horizon": 1_000, "drift": 0.1, "nu": 0.1}, "not both"),

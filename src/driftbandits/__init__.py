@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AutoTS": "policies",
+    "DriftUCB": "policies",
+    "KalmanTS": "policies",
+    "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
     "DUCB": "policies",
@@ -47,6 +51,7 @@ _HOMES = {
     "Uniform": "policies",
     "detectable_gap": "theory.gaps",
     "detection_table": "detections",
+    "estimate_drift": "estimation",
     "explain_feasibility": "theory.feasibility",
     "kernel": "kernels",
     "plot_detections": "detections",
@@ -79,6 +84,7 @@ if TYPE_CHECKING:
     from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
+    from driftbandits.estimation import estimate_drift as estimate_drift
     from driftbandits.instances import Instance as Instance
     from driftbandits.kernels import kernel as kernel
     from driftbandits.noise import Bernoulli as Bernoulli
@@ -99,14 +105,18 @@ if TYPE_CHECKING:
     from driftbandits.policies import SWUCB as SWUCB
     from driftbandits.policies import UCB1 as UCB1
     from driftbandits.policies import AdSwitch as AdSwitch
+    from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import DiscountedTS as DiscountedTS
+    from driftbandits.policies import DriftUCB as DriftUCB
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit
+    from driftbandits.policies import KalmanTS as KalmanTS
     from driftbandits.policies import Oracle as Oracle
     from driftbandits.policies import Policy as Policy
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SnoozeItTight as SnoozeItTight
     from driftbandits.policies import SuccessiveElimination as SuccessiveElimination
     from driftbandits.policies import SWUCBSharp as SWUCBSharp
     from driftbandits.policies import ThompsonSampling as ThompsonSampling

@@ -8,14 +8,17 @@ from typing import Any
 
 from driftbandits.errors import InputError
 from driftbandits.policies.adswitch import AdSwitch
+from driftbandits.policies.autots import AutoTS
 from driftbandits.policies.base import Policy
 from driftbandits.policies.bob import BOB
 from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.discounted_ts import DiscountedTS
+from driftbandits.policies.driftucb import DriftUCB
 from driftbandits.policies.ducb import DUCB
 from driftbandits.policies.exp3s import Exp3S
 from driftbandits.policies.explore_then_commit import ExploreThenCommit
 from driftbandits.policies.glrucb import GLRUCB
+from driftbandits.policies.kalmants import KalmanTS
 from driftbandits.policies.klucb import KLUCB
 from driftbandits.policies.master import MASTER
 from driftbandits.policies.meta import META
@@ -24,6 +27,7 @@ from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
 from driftbandits.policies.snoozeit import SnoozeIt
+from driftbandits.policies.snoozeittight import SnoozeItTight
 from driftbandits.policies.successive_elimination import SuccessiveElimination
 from driftbandits.policies.swts import SWTS
 from driftbandits.policies.swucb import SWUCB
@@ -35,6 +39,10 @@ from driftbandits.policies.uniform import Uniform
 POLICIES: dict[str, type[Policy]] = {
     policy.__name__: policy
     for policy in (
+        AutoTS,
+        DriftUCB,
+        KalmanTS,
+        SnoozeItTight,
         DiscountedTS,
         DUCB,
         Exp3S,
@@ -76,15 +84,19 @@ __all__ = [
     "SWUCB",
     "UCB1",
     "AdSwitch",
+    "AutoTS",
     "DiscountedTS",
+    "DriftUCB",
     "Exp3S",
     "ExploreThenCommit",
+    "KalmanTS",
     "Oracle",
     "Policy",
     "Rexp3",
     "RoundRobin",
     "SWUCBSharp",
     "SnoozeIt",
+    "SnoozeItTight",
     "SuccessiveElimination",
     "ThompsonSampling",
     "Uniform",

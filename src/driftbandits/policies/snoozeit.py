@@ -12,14 +12,11 @@ import numpy as np
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.snooze_windows import forget_windows, sides, some_window_is_near, threshold_at, with_room
 from driftbandits.theory.constants import C1
 from driftbandits.theory.feasibility import explain_feasibility
 
 PICKS = ("largest", "smallest")
-GUARD = 1e-9
-"""Relative slack of the shortcuts below, far above rounding: they may look once too often, never once too rarely."""
-ROOM = 1024
-NO_WINDOW_YET = 1e300
 
 
 class SnoozeItState(NamedTuple):
@@ -111,14 +108,14 @@ class SnoozeIt(Policy):
         )
         for name, value in self.parameters(n_arms).items():
             rule[name] = value
-        rule.first_threshold = _threshold(rule[0], int(rule[0].shortest_window))
+        rule.first_threshold = threshold_at(rule[0], int(rule[0].shortest_window))
         rule.whole_phase = self.variant == "original"
         rule.released = self.variant == "released"
         rule.smallest = (self.pick or ("smallest" if rule[0].released else "largest")) == "smallest"
         state = SnoozeItState(
             rule,
             records(1, t="i8", start="i8", next="i8", snoozed="i8", wake="f8"),
-            records(4, level="f8", top="i8", pending="i8"),
+            sides(),
             np.zeros(1),
             np.zeros((1, 2), np.int32),
             records(
@@ -141,13 +138,8 @@ class SnoozeIt(Policy):
         """Room for the current active phase and ``steps`` more; gives back what an ended phase left behind."""
         run = state.run[0]
         used = 0 if run.snoozed >= 0 else int(run.t - run.start)
-        needed, room = used + steps + 1, len(state.sums)
-        if needed <= room <= 4 * (needed + ROOM):
-            return state
-        sums, links = np.empty(needed + used + ROOM), np.empty((needed + used + ROOM, 2), np.int32)
-        sums[: used + 1] = state.sums[: used + 1]
-        links[: used + 1] = state.links[: used + 1]
-        return state._replace(sums=sums, links=links)
+        sums, links = with_room(state.sums, state.links, used, steps)
+        return state if sums is state.sums else state._replace(sums=sums, links=links)
 
     def select(self, state: SnoozeItState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]
@@ -163,7 +155,7 @@ class SnoozeIt(Policy):
         state.sums[m] = state.sums[m - 1] + (reward if arm == 0 else -reward)
         run.next = 1 - arm
         if m // 2 >= state.rule[0].shortest_window and not (state.rule[0].released and m % 2 == 1):
-            window = _test(state, m)
+            window = _passing_window(state, m) if some_window_is_near(state, m) else 0
             if window > 0:
                 _conclude(state, m, window, arm)
 
@@ -173,12 +165,7 @@ def _begin_episode(state: SnoozeItState) -> None:
     run = state.run[0]
     run.start = run.t
     run.snoozed = -1
-    state.sums[0] = 0.0
-    for index in range(4):
-        side = state.sides[index]
-        side.level = NO_WINDOW_YET
-        side.top = -1
-        side.pending = index // 2
+    forget_windows(state)
 
 
 @kernel
@@ -217,68 +204,6 @@ def _conclude(state: SnoozeItState, m: int, window: int, arm: int) -> None:
         _begin_episode(state)
 
 
-# The test, exactly, without looking at every window. A window of w pairs that ends now, after m steps of the episode,
-# starts at j = m - 2w; arm 0 passes when sums[m] - sums[j] > C sqrt(w) - slack w, arm 1 when the negative does. Points
-# j of m's parity and a direction make a "side": four in all, index 2 * parity + (0 for arm 0, 1 for arm 1).
-
-
-@kernel
-def _threshold(rule: Any, window: int) -> float:
-    return rule.threshold * math.sqrt(window) - rule.slack * window  # type: ignore[no-any-return]
-
-
-@kernel
-def _test(state: SnoozeItState, m: int) -> int:
-    """The window that counts among those that pass after m steps; 0 if none does."""
-    rule = state.rule[0]
-    newest = state.sums[m - 2 * rule.shortest_window]
-    rise = rule.slack * (m // 2)
-    guard = GUARD * (1.0 + abs(state.sums[m]))
-    near = False
-    for direction in range(2):
-        sign = 1.0 - 2.0 * direction
-        side = state.sides[2 * (m % 2) + direction]
-        # Between two looks a point's margin shrinks by no more than `height` grows: its threshold falls by at most
-        # slack a pair. So while height stays below the level set at the last look, no window of this side can pass.
-        height = sign * state.sums[m] + rise
-        side.level = min(side.level, rule.first_threshold + sign * newest + rise)
-        if height > side.level - guard:
-            margin = _least_margin(state, m, direction)
-            side.level = margin + height
-            near = near or margin < guard
-    return _passing_window(state, m) if near else 0
-
-
-@kernel
-def _least_margin(state: SnoozeItState, m: int, direction: int) -> float:
-    """How far the closest window of a side is from passing.
-
-    ``sign * (sums[m] - sums[j]) - threshold`` is convex in the point (j, sign * sums[j]) and falls in its second
-    coordinate, so its maximum lies at a vertex of the lower convex hull of those points. The hull is a stack, linked
-    through ``links``; points enter it, left to right, when they are needed.
-    """
-    side, rule = state.sides[2 * (m % 2) + direction], state.rule[0]
-    sums, links = state.sums, state.links
-    sign = 1.0 - 2.0 * direction
-    while side.pending <= m - 2 * rule.shortest_window:
-        point, middle = side.pending, side.top
-        while middle >= 0 and links[middle, direction] >= 0:
-            left = links[middle, direction]
-            chord = sign * (sums[point] - sums[left]) * (middle - left)
-            if sign * (sums[middle] - sums[left]) * (point - left) < chord:
-                break
-            middle = left
-        links[point, direction] = middle
-        side.top = point
-        side.pending += 2
-    least = np.inf
-    point = side.top
-    while point >= 0:
-        least = min(least, _threshold(rule, (m - point) // 2) - sign * (sums[m] - sums[point]))
-        point = links[point, direction]
-    return least
-
-
 @kernel
 def _passing_window(state: SnoozeItState, m: int) -> int:
     """Look at the windows one by one: done once an episode, so a step still costs O(1) amortised."""
@@ -286,6 +211,6 @@ def _passing_window(state: SnoozeItState, m: int) -> int:
     shortest, longest = rule.shortest_window, m // 2
     for step in range(longest - shortest + 1):
         window = shortest + step if rule.smallest else longest - step
-        if abs(sums[m] - sums[m - 2 * window]) > _threshold(rule, window):
+        if abs(sums[m] - sums[m - 2 * window]) > threshold_at(rule, window):
             return window
     return 0

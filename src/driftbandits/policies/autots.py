@@ -1,0 +1,231 @@
+"""AutoTS: Thompson sampling that learns how fast each arm drifts and how noisy it is; told nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftbandits.kernels import kernel
+from driftbandits.policies.base import Policy, Records, records
+
+FILTERS = 8
+SLOWEST, STEP = 2.0**-24, 8.0
+"""Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
+MOST_SWITCHING, LEAST_SWITCHING = 0.05, 1e-5
+MEMORY = 3e3
+"""Pulls that the noise is learnt from."""
+POOLED_PULLS = 100.0
+"""How many pulls of its own an arm needs until they count as much for its noise as all arms' together."""
+LEAST_LIMIT = 100.0
+TAIL = 63.0
+"""Degrees of freedom of the predictions; 32 = (63 + 1)/2 is a power of two, so no exponential has to be computed."""
+LEAST_ROOT = 1e-8
+"""Its 32nd power is still a number, so weights never vanish all at once."""
+ROUNDING = 1e-24
+"""Noise below this share of the squared mean is rounding, and tells nothing."""
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class AutoTSState(NamedTuple):
+    """Rows of ``mean``, ``spread`` and ``weight`` are arms, columns filters; ``spread`` is in units of the noise."""
+
+    run: Records
+    arms: Records
+    walk: Array
+    prior: Array
+    pool: Array
+    squares: Array
+    mean: Array
+    spread: Array
+    weight: Array
+
+
+@dataclass(frozen=True)
+class AutoTS(Policy):
+    """Thompson sampling with a bank of Kalman filters for each arm, each filter weighted by how well it predicts.
+
+    Filter j of an arm takes the mean for a random walk of variance kappa_j v a step, v the variance of the arm's noise:
+    kappa_0 = 0, kappa_j = 8^(j-9), j = 1..7. Its posterior is N(m_j, v c_j), and c_j grows by kappa_j a step. To
+    choose, each arm draws a filter by weight and a number from its posterior, and the arm with the largest is pulled.
+    The prior weights are 8^(-j). At first every arm is pulled once. Later a pull does four things:
+
+    - The arm may drift otherwise than before. A share s n/(1 + s n) of its weights, n the steps since its last pull,
+      s = max(1e-5, min(0.05, 1/t)), goes to the weights of the *pool*, a bank that sees the predictions for all arms;
+      what a filter receives it takes over, mean and variance (moment matching, as in interacting multiple models).
+    - Every filter predicts the reward X, with density proportional to (1 + z/63)^(-32) (1 + c_j)^(-1/2),
+      z = (X - m_j)^2/(v (1 + c_j)): Student's, all but Gaussian, yet no single reward decides everything. Weights are
+      multiplied by it; so are the pool's, which then return to the prior by the share s.
+    - Every filter learns: g = c_j/(1 + c_j), m_j <- m_j + g (X - m_j), c_j <- g.
+    - The noise is learnt from (X - m_j)^2/(1 + c_j), averaged by weight: v of an arm is that of its own pulls and
+      of 100 pulls like all arms' together; both remember 3,000 pulls. All rewards' variance about their mean counts as
+      one pull more. Few pulls of its own tell little of an arm's noise, so to choose, (m_j - mean of all rewards)^2
+      divided by their number is added to v.
+
+    A reward further than sqrt(max(n, 100)) deviations from the arm's mean, n <= 3,000 the pulls remembered, is taken
+    for one that far, unless it is no further than twice the mean of all rewards: so no single one weighs more than all
+    others together. Choices don't depend on the unit or the origin of rewards. ``docs/beyond-the-paper.md`` has the
+    reasons.
+
+    It must know nothing: not T, not the drift, not the noise. A step costs O(K + 8).
+
+    Citation: this package; after W. Thompson, Biometrika 1933; H. Blom, Y. Bar-Shalom, "The interacting multiple model
+    algorithm", IEEE Transactions on Automatic Control 1988.
+    """
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """The number of filters, and the slowest and the fastest steady gain among those that drift."""
+        return {
+            "filters": FILTERS,
+            "slowest_gain": math.sqrt(SLOWEST),
+            "fastest_gain": math.sqrt(SLOWEST * STEP ** (FILTERS - 2)),
+        }
+
+    def init(self, n_arms: int) -> AutoTSState:
+        self.check_arms(n_arms)
+        j = np.arange(FILTERS, dtype=np.float64)
+        walk = np.where(j > 0, SLOWEST * np.power(STEP, j - 1), 0.0)
+        prior = np.power(STEP, -j) / np.power(STEP, -j).sum()
+        every_arm = (n_arms, FILTERS)
+        return AutoTSState(
+            records(1, t="i8", switching="f8", pulls="f8", squares="f8", noise="f8", center="f8", total_variance="f8"),
+            records(n_arms, last="i8", pulls="f8", squares="f8"),
+            walk,
+            prior,
+            prior.copy(),
+            np.zeros(FILTERS),
+            np.zeros(every_arm),
+            np.zeros(every_arm),
+            np.tile(prior, (n_arms, 1)),
+        )
+
+    def select(self, state: AutoTSState, rng: np.random.Generator) -> int:
+        run = state.run[0]
+        best, largest = 0, -np.inf
+        for index in range(len(state.arms)):
+            arm = state.arms[index]
+            if arm.last == 0:
+                return index
+            away = run.t + 1 - arm.last
+            chosen = _draw_filter(state, index, _switched(run.switching, away), rng.random())
+            spread = state.spread[index, chosen] + state.walk[chosen] * away
+            mean = state.mean[index, chosen]
+            noise = _noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+            drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
+            if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
+                best, largest = index, drawn
+        return best
+
+    def update(self, state: AutoTSState, arm: int, reward: float) -> None:
+        run, mine = state.run[0], state.arms[arm]
+        run.t += 1
+        if mine.last == 0:
+            for j in range(FILTERS):
+                state.mean[arm, j] = reward
+                state.spread[arm, j] = 1.0
+            learnt = reward
+        else:
+            learnt = _learn(state, arm, reward)
+        _learn_total_variance(run, learnt)
+        run.noise = (run.squares + run.total_variance) / max(run.pulls - 1.0, 1.0)
+        run.switching = max(LEAST_SWITCHING, min(MOST_SWITCHING, 1.0 / run.t))
+        mine.last = run.t
+
+
+@kernel
+def _switched(switching: float, away: int) -> float:
+    """The chance that an arm drifts otherwise than ``away`` steps ago."""
+    return switching * away / (1.0 + switching * away)
+
+
+@kernel
+def _noise(run: Any, arm: Any) -> float:
+    """The variance of an arm's noise."""
+    return (arm.squares + POOLED_PULLS * run.noise) / (arm.pulls + POOLED_PULLS)  # type: ignore[no-any-return]
+
+
+@kernel
+def _draw_filter(state: AutoTSState, arm: int, switched: float, uniform: float) -> int:
+    """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own."""
+    from_pool = uniform < switched
+    weights = state.pool if from_pool else state.weight[arm]
+    left = uniform / switched if from_pool else (uniform - switched) / (1.0 - switched)
+    for j in range(FILTERS - 1):
+        left -= weights[j]
+        if left < 0.0:
+            return j
+    return FILTERS - 1
+
+
+@kernel
+def _learn(state: AutoTSState, arm: int, reward: float) -> float:
+    """Learn from a pull of an arm that was pulled before; answers the reward, cut back if it was out of all bounds."""
+    run, mine = state.run[0], state.arms[arm]
+    walk, prior, pool, expected = state.walk, state.prior, state.pool, state.squares
+    mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
+    away = run.t - mine.last
+    switched = _switched(run.switching, away)
+    center = 0.0
+    for j in range(FILTERS):
+        center += weight[j] * mean[j]
+    noise, precision = _noise(run, mine), 0.0
+    if noise > ROUNDING * center * center:
+        precision = 1.0 / noise
+        limit = max(math.sqrt(run.noise * max(run.pulls, LEAST_LIMIT)), 2.0 * abs(center - run.center))
+        reward = min(max(reward, center - limit), center + limit)
+    width = 0.0
+    for j in range(FILTERS):
+        width += weight[j] * (spread[j] + (mean[j] - center) ** 2 * precision)
+    tail = precision / TAIL
+    for j in range(FILTERS):
+        received = switched * pool[j]
+        before = (1.0 - switched) * weight[j] + received
+        share = received / before
+        offset = center - mean[j]
+        error = reward - mean[j] - share * offset
+        c = spread[j] + share * (width - spread[j] + (1.0 - share) * offset * offset * precision) + walk[j] * away
+        scale = 1.0 / (1.0 + c)
+        square = error * error * scale
+        root = max(1.0 / (1.0 + square * tail), LEAST_ROOT)
+        root *= root
+        root *= root
+        root *= root
+        root *= root
+        density = root * root * math.sqrt(scale)
+        mean[j] = reward - scale * error
+        spread[j] = c * scale
+        weight[j] = before * density
+        pool[j] *= density
+        expected[j] = before * square
+    total, pool_total, squares = 0.0, 0.0, 0.0
+    for j in range(FILTERS):
+        total += weight[j]
+        pool_total += pool[j]
+        squares += expected[j]
+    own, others, lost = 1.0 / total, (1.0 - run.switching) / pool_total, run.switching
+    for j in range(FILTERS):
+        weight[j] *= own
+        pool[j] = others * pool[j] + lost * prior[j]
+    _learn_noise(run, squares)
+    _learn_noise(mine, squares)
+    return reward
+
+
+@kernel
+def _learn_noise(who: Any, square: float) -> None:
+    """Count one more squared error, of the run or of an arm."""
+    keep = min(1.0, MEMORY / (who.pulls + 1.0))
+    who.squares = (who.squares + square) * keep
+    who.pulls = (who.pulls + 1.0) * keep
+
+
+@kernel
+def _learn_total_variance(run: Any, reward: float) -> None:
+    """The variance of all rewards about their mean, of about the last 3,000."""
+    share = 1.0 / min(float(run.t), MEMORY)
+    gap = reward - run.center
+    run.center += share * gap
+    run.total_variance += share * (gap * (reward - run.center) - run.total_variance)

@@ -1,0 +1,158 @@
+"""SnoozeItTight: SnoozeIt with the narrowest radius its proof allows, and the latest moment to wake up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftbandits.checks import check_drift, check_horizon
+from driftbandits.errors import InputError
+from driftbandits.kernels import kernel
+from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.snooze_windows import forget_windows, sides, some_window_is_near, threshold_at, with_room
+
+RHO = 3.0
+"""In the radius of a paired difference; a union bound over all windows makes its failures rarer than 1/T."""
+PASS = 1.5
+"""The test passes at this many radii. See ``docs/beyond-the-paper.md`` for why."""
+
+
+class SnoozeItTightState(NamedTuple):
+    """``sums[m]`` is arm 0's rewards less arm 1's over the first m steps of the episode."""
+
+    rule: Records
+    run: Records
+    sides: Records
+    sums: np.ndarray[Any, np.dtype[np.float64]]
+    links: np.ndarray[Any, np.dtype[np.int32]]
+    event: Records
+
+
+@dataclass(frozen=True)
+class SnoozeItTight(Policy):
+    """SnoozeIt for two arms whose means move by at most ``drift`` a step, with tighter constants.
+
+    As in SnoozeIt, an episode pulls the arms in turn (active phase) until a test passes, and then perhaps one of them
+    only (passive phase). With L = ln T and r(w) = confidence * sqrt(3 L/w), let D(w) be the difference of the means of
+    the arms' last w pulls in the episode. The test passes at time g when |D(w)| > 1.5 r(w) for some w. Then the arm
+    ahead has at g, with high probability, a lead of at least
+
+        lead = max over w of |D(w)| - r(w) - (2w - 1) delta,
+
+    and since leads shrink by at most 2 delta a step, the other arm is snoozed for floor(lead/(2 delta)) steps. If that
+    is none, a new episode begins at once. With ``confidence`` = 1 and probability 1 - 1/T or more, a snoozed arm is
+    never the better one; the proof is in ``docs/beyond-the-paper.md``. Less makes the test more eager, and unproved.
+
+    It must know T and delta, and rewards should be 1/2-sub-Gaussian. With delta = 0 a snooze never ends. A step costs
+    O(1) amortised, as in SnoozeIt.
+
+    Citation: this package; after R. Krishnamurthy, A. Gopalan, "On Slowly-varying Non-stationary Bandits", 2021.
+    """
+
+    horizon: int
+    drift: float
+    confidence: float = 1.0
+
+    arms: ClassVar[tuple[int, float]] = (2, 2)
+
+    def __post_init__(self) -> None:
+        check_horizon(self.horizon)
+        check_drift(self.drift)
+        if not 0 < self.confidence < math.inf:
+            raise InputError(f"confidence must be positive and finite; got {self.confidence!r}")
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """r(1), and C of the threshold C sqrt(w) on sums of differences."""
+        radius = self.confidence * math.sqrt(RHO * math.log(self.horizon))
+        return {"radius": radius, "threshold": PASS * radius}
+
+    def init(self, n_arms: int) -> SnoozeItTightState:
+        self.check_arms(n_arms)
+        rule = records(1, shortest_window="i8", threshold="f8", slack="f8", first_threshold="f8", radius="f8")
+        for name, value in self.parameters(n_arms).items():
+            rule[name] = value
+        rule.shortest_window = 1
+        rule.first_threshold = threshold_at(rule[0], 1)
+        state = SnoozeItTightState(
+            rule,
+            records(1, t="i8", start="i8", next="i8", snoozed="i8", wake="f8"),
+            sides(),
+            np.zeros(1),
+            np.zeros((1, 2), np.int32),
+            records(1, count="i8", start="i8", passed="i8", arm="i8", window="i8", lead="f8", snoozed="i8", until="f8"),
+        )
+        _begin_episode(state)
+        return state
+
+    def reserve(self, state: SnoozeItTightState, steps: int) -> SnoozeItTightState:
+        """Room for the current active phase and ``steps`` more; gives back what an ended phase left behind."""
+        run = state.run[0]
+        used = 0 if run.snoozed >= 0 else int(run.t - run.start)
+        sums, links = with_room(state.sums, state.links, used, steps)
+        return state if sums is state.sums else state._replace(sums=sums, links=links)
+
+    def select(self, state: SnoozeItTightState, rng: np.random.Generator) -> int:
+        return state.run[0].next  # type: ignore[no-any-return]
+
+    def update(self, state: SnoozeItTightState, arm: int, reward: float) -> None:
+        run = state.run[0]
+        run.t += 1
+        if run.snoozed >= 0:
+            if run.t >= run.wake:
+                run.next = 1 - arm
+                _begin_episode(state)
+            return
+        m = run.t - run.start
+        state.sums[m] = state.sums[m - 1] + (reward if arm == 0 else -reward)
+        run.next = 1 - arm
+        if m >= 2 and some_window_is_near(state, m) and _note_passing(state, m, self.drift):
+            _conclude(state, self.drift)
+
+
+@kernel
+def _begin_episode(state: SnoozeItTightState) -> None:
+    run = state.run[0]
+    run.start = run.t
+    run.snoozed = -1
+    forget_windows(state)
+
+
+@kernel
+def _note_passing(state: SnoozeItTightState, m: int, drift: float) -> bool:
+    """Whether some window passes; if so, the window that promises the largest lead is in the event."""
+    rule, sums, event = state.rule[0], state.sums, state.event[0]
+    passes, best, largest = False, 0, -np.inf
+    for window in range(1, m // 2 + 1):
+        difference = abs(sums[m] - sums[m - 2 * window])
+        passes = passes or difference > threshold_at(rule, window)
+        lead = difference / window - rule.radius / math.sqrt(window) - (2 * window - 1) * drift
+        if lead > largest:
+            best, largest = window, lead
+    if passes:
+        event.window = best
+        event.lead = largest
+        event.arm = 0 if sums[m] >= sums[m - 2 * best] else 1
+    return passes
+
+
+@kernel
+def _conclude(state: SnoozeItTightState, drift: float) -> None:
+    """The test passed: write the event, and snooze the arm behind or end the episode."""
+    run, event = state.run[0], state.event[0]
+    steps = 0.0
+    if event.lead > 0.0:
+        steps = np.floor(event.lead / (2.0 * drift)) if drift > 0.0 else np.inf
+    event.count += 1
+    event.start = run.start
+    event.passed = run.t
+    event.snoozed = 1 if steps >= 1.0 else 0
+    event.until = run.t + steps
+    if event.snoozed:
+        run.snoozed = 1 - event.arm
+        run.wake = event.until
+        run.next = event.arm
+    else:
+        _begin_episode(state)

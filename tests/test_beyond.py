@@ -1,0 +1,137 @@
+"""The policies beyond the paper against plain twins on whole trajectories."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import driftbandits as db
+from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItTight, windows
+
+KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "outliers", "shifted"]
+
+
+def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
+    rng = np.random.Generator(np.random.SFC64(seed))
+    means = 0.5 + 0.4 * np.sin(0.01 * np.arange(steps)[:, None] + np.arange(n_arms))
+    noisy = means + 0.5 * rng.standard_normal((steps, n_arms))
+    if kind == "bernoulli":
+        return np.asarray(rng.random((steps, n_arms)) < means, dtype=float)
+    if kind == "rare":
+        return np.asarray(rng.random((steps, n_arms)) < 0.05 * means, dtype=float)
+    if kind == "sure":
+        return np.where(rng.random((steps, n_arms)) < 0.97, 0.7, 0.1)
+    if kind == "safe":
+        return np.where(np.arange(n_arms) == 0, 0.5, rng.random((steps, n_arms)) < means)
+    if kind == "constant":
+        return np.tile(rng.random(n_arms), (steps, 1))
+    if kind == "outliers":
+        return np.asarray(np.where(rng.random((steps, n_arms)) < 0.02, 1e6 * noisy, noisy))
+    return np.asarray(1_000 * noisy - 5_000 if kind == "shifted" else noisy)
+
+
+SHARED = {
+    "kind": st.sampled_from(KINDS),
+    "seed": st.integers(0, 2**32),
+    "steps": st.integers(1, 300),
+    "n_arms": st.integers(2, 5),
+}
+
+
+def follow(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], seed: int) -> None:
+    """Every arm that the policy chooses must have the largest number that the twin draws, but for rounding."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    scale = float(np.abs(rewards).max())
+    for row in rewards:
+        arm, draws = play.select(), twin.draws(rng)
+        assert draws[arm] >= max(draws) - 1e-9 * scale
+        play.update(arm, row[arm])
+        twin.update(arm, row[arm])
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(**SHARED, drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]), sigma=st.sampled_from([0.1, 0.5, 3.0]))
+def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float) -> None:
+    play, twin = db.Online(db.KalmanTS(drift, sigma), n_arms, seed), NaiveKalmanTS(n_arms, drift, sigma)
+    follow(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(**SHARED)
+def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
+    play, twin = db.Online(db.AutoTS(), n_arms, seed), NaiveAutoTS(n_arms)
+    follow(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+    np.testing.assert_allclose(play.state.pool, twin.pool, rtol=1e-6)
+    for arm, mine in enumerate(twin.arms):
+        if mine is not None:
+            np.testing.assert_allclose(play.state.weight[arm], mine["w"], rtol=1e-6)
+            np.testing.assert_allclose(play.state.spread[arm], mine["c"], rtol=1e-6)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(
+    **SHARED,
+    drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
+    rho=st.sampled_from([0.1, 0.5, 1.0]),
+    horizon=st.sampled_from([1, 4, 1_000, 10**9]),
+)
+def test_driftucb(kind: str, seed: int, steps: int, n_arms: int, drift: float, rho: float, horizon: int) -> None:
+    steps = min(steps, horizon)
+    play = db.Online(db.DriftUCB(horizon, drift, rho), n_arms, seed)
+    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, rho), rewards_of(kind, seed, steps, n_arms)
+    for row in rewards:
+        arm, indices = play.select(), twin.indices()
+        assert indices[arm] == max(indices) or indices[arm] > max(indices) - 1e-9 * (1 + np.abs(rewards).max())
+        play.update(arm, row[arm])
+        twin.update(arm, row[arm])
+
+
+def test_windows_of_driftucb() -> None:
+    """For every m up to the number of pulls there is a window in [m/2, m], as the proof needs."""
+    for pulls in range(1, 600):
+        found = windows(pulls)
+        assert found[-1] == pulls
+        assert len(found) <= 2 * math.log2(pulls + 1)
+        assert all(any(m / 2 <= w <= m for w in found) for m in range(1, pulls + 1))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    kind=st.sampled_from(["gaussian", "bernoulli"]),
+    seed=st.integers(0, 2**32),
+    steps=st.integers(50, 900),
+    gap=st.sampled_from([0.0, 0.3, 1.0]),
+    swing=st.sampled_from([0.0, 0.003, 0.05]),
+    horizon=st.sampled_from([2, 20, 1_000, 162_755]),
+    drift=st.sampled_from([0.0, 1e-5, 1e-4, 1e-3, 1e-2]),
+    confidence=st.sampled_from([0.1, 0.3, 1.0]),
+)
+def test_snoozeittight(
+    kind: str, seed: int, steps: int, gap: float, swing: float, horizon: int, drift: float, confidence: float
+) -> None:
+    rng = np.random.Generator(np.random.SFC64(seed))
+    moving = gap * np.cos(swing * np.arange(steps))
+    means = np.stack([0.5 + 0.5 * moving, 0.5 - 0.5 * moving], axis=1)
+    rewards = means + 0.5 * rng.standard_normal((steps, 2))
+    if kind == "bernoulli":
+        rewards = (rng.random((steps, 2)) < means).astype(float)
+    play, twin = (
+        db.Online(db.SnoozeItTight(horizon, drift, confidence), 2),
+        NaiveSnoozeItTight(horizon, drift, confidence),
+    )
+    events: list[dict[str, Any]] = []
+    for step, pair in enumerate(rewards):
+        arm = play.select()
+        assert arm == twin.select(), f"another arm at step {step + 1}"
+        play.update(arm, pair[arm])
+        twin.update(arm, pair[arm])
+        event = play.state.event[0]
+        if event.count > len(events):
+            events.append({name: event[name].item() for name in event.dtype.names})
+    assert len(events) == len(twin.events)
+    for mine, other in zip(events, twin.events, strict=True):
+        assert all(math.isclose(mine[name], value, rel_tol=1e-9) for name, value in other.items()), (mine, other)
