@@ -328,6 +328,8 @@ def test_an_unwritable_place_is_named(result: db.Simulation, tmp_path: Path) -> 
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(db.InputError, match="cannot write"):
         result.save(tmp_path / "file" / "runs.parquet")
+    with pytest.raises(db.InputError, match="it is a directory"):
+        result.save(tmp_path)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

@@ -17,6 +17,7 @@ from driftbandits import recipe
 from driftbandits.checks import check_whole
 from driftbandits.engine import Job, Run, play_all
 from driftbandits.errors import InputError
+from driftbandits.files import check_writable
 from driftbandits.instances import Instance
 from driftbandits.intervals import mean_interval
 from driftbandits.noise import Gaussian, Noise
@@ -208,7 +209,7 @@ def simulate(
     for job in {id(job): job for job, _ in todo}.values():
         job.prepare()
     if keep is not None and todo:
-        write_runs(keep, done, described)  # a place where nothing can be written is known before the work, not after
+        check_writable(keep)
     try:
         play_all(todo, lambda job, run, result: done[names[id(job)]].update({run: result}), workers, progress)
     finally:
