@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help reproduce test check bench bench-peers clean
+.PHONY: help reproduce test check docs bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
 	@echo "make test         checks, doctests and tests"
 	@echo "make check        ruff, mypy, import-linter"
+	@echo "make docs         a page for each policy, docs/policies"
 	@echo "make bench        nanoseconds a step, as multiples of the floor"
 	@echo "make bench-peers  the same workload in other libraries"
 
@@ -30,6 +31,9 @@ check: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.txt || { cat .venv/lint-imports.txt; exit 1; }
+
+docs: $(READY)
+	@$(BIN)/python -m driftbandits.pages docs/policies
 
 bench: $(READY)
 	@$(BIN)/driftbandits bench

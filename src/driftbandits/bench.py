@@ -20,13 +20,27 @@ from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances import Instance
 from driftbandits.noise import Gaussian
 from driftbandits.online import Online
-from driftbandits.policies import Exp3S, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, Uniform
+from driftbandits.policies import (
+    POLICIES,
+    Exp3S,
+    Oracle,
+    Rexp3,
+    RoundRobin,
+    SnoozeIt,
+    SWUCBSharp,
+    Uniform,
+    make_policy,
+)
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.tables import print_table
 
 SECONDS_EACH = 0.4
 T = 162_755
 LONG = 10**7
+DRIFT = 1 / 4_800
+ABRUPT: dict[str, Any] = {"changes": 5, "drift": None}
+SETTINGS = {"CUSUMUCB": ABRUPT, "MUCB": ABRUPT}
+"""Policies that are told something else than the drift: tuned to this one, M-UCB would only explore 20 arms."""
 
 
 class FloorState(NamedTuple):
@@ -54,13 +68,14 @@ def nanoseconds(policies: dict[str, Policy], instance: Instance) -> dict[str, fl
     }
     for job in jobs.values():
         job.prepare()
-    best = dict.fromkeys(jobs, np.inf)
-    until, run = time.monotonic() + SECONDS_EACH * len(jobs), 0
-    while run < 2 or time.monotonic() < until:
+    best, spent, run = dict.fromkeys(jobs, np.inf), dict.fromkeys(jobs, 0.0), 0
+    while run < 2 or min(spent.values()) < SECONDS_EACH:
         for name, job in jobs.items():
-            result = job.play(run, lambda steps: True)
-            assert result is not None
-            best[name] = min(best[name], result.seconds / instance.horizon * 1e9)
+            if run < 2 or spent[name] < SECONDS_EACH:
+                result = job.play(run, lambda steps: True)
+                assert result is not None
+                best[name] = min(best[name], result.seconds / instance.horizon * 1e9)
+                spent[name] += result.seconds
         run += 1
     return best
 
@@ -84,7 +99,7 @@ def step_costs(quick: bool) -> Iterator[dict[str, Any]]:
         equal = instances.stationary(horizon, (0.5, 0.5))
         worlds = [
             (instances.separated(horizon), 1 / 48_000),
-            (instances.toggling(horizon), 1 / 4_800),
+            (instances.toggling(horizon), DRIFT),
             (equal, 1 / 48_000),
         ]
         for world, drift in worlds:
@@ -93,6 +108,22 @@ def step_costs(quick: bool) -> Iterator[dict[str, Any]]:
             name = "equal arms" if world is equal else world.name
             for policy, cost in costs.items():
                 yield {"T": horizon, "instance": name, "policy": policy, "ns": cost, "floor": cost / costs["floor"]}
+
+
+def every_policy() -> Iterator[dict[str, Any]]:
+    """One row for each policy of the registry: its cost with 2 and with 20 arms, where it is defined for so many."""
+    rows: dict[str, dict[str, Any]] = {name: {"policy": name} for name in ("floor", *sorted(POLICIES))}
+    for n_arms in (2, 20):
+        world = instances.sinusoid(T, DRIFT, n_arms)
+        known = {"horizon": T, "drift": DRIFT, "best_arms": world.best_arm}
+        policies = {name: make_policy(name, **{**known, **SETTINGS.get(name, {})}) for name in sorted(POLICIES)}
+        able = {name: policy for name, policy in policies.items() if n_arms <= policy.arms[1]}
+        costs = nanoseconds({"floor": Floor(), **able}, world)
+        for name, row in rows.items():
+            cost = costs.get(name)
+            row[f"ns_K={n_arms}"] = cost
+            row[f"floor_K={n_arms}"] = None if cost is None else cost / costs["floor"]
+    yield from rows.values()
 
 
 def memory_by_runs() -> Iterator[dict[str, Any]]:
@@ -169,11 +200,16 @@ def print_benchmarks(quick: bool) -> None:
     import polars as pl
 
     warnings.simplefilter("ignore", FeasibilityWarning)
-    costs = pl.DataFrame(list(step_costs(quick)))
+    # Memory first: a process's peak includes that of the one which started it.
+    print_table(pl.DataFrame(list(memory_by_runs())), "Memory by number of runs", {"runs": ",", "peak_MB": ",.0f"})
     note = "floor: the same loop with a policy that does nothing, measured in the same run"
-    print_table(costs, "A step", {"T": ",", "instance": "", "policy": "", "ns": ".1f", "floor": ".2f"}, note)
+    formats = {"policy": "", "ns_K=2": ".1f", "floor_K=2": ".2f", "ns_K=20": ".1f", "floor_K=20": ".2f"}
+    title = f"A step of every policy, with 2 and with 20 arms: sinusoid, T = {T:,}"
+    print_table(pl.DataFrame(list(every_policy())), title, formats, note)
+    costs = pl.DataFrame(list(step_costs(quick)))
+    formats = {"T": ",", "instance": "", "policy": "", "ns": ".1f", "floor": ".2f"}
+    print_table(costs, "A step of the paper's policies", formats, note)
     note = "kernels: the compiled select + update alone; checked: with every input checked and room made"
     calls = pl.DataFrame(list(calls_from_python()))
     print_table(calls, "select + update from Python", {"policy": "", "kernels_us": ".2f", "checked_us": ".2f"}, note)
     print_table(pl.DataFrame(list(start_up())), "A new process, beyond python itself", {"what": "", "seconds": ".3f"})
-    print_table(pl.DataFrame(list(memory_by_runs())), "Memory by number of runs", {"runs": ",", "peak_MB": ",.0f"})

@@ -28,7 +28,6 @@ DATELESS: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"
 
 _STYLE: Any = {
     "figure.dpi": 110,
-    "savefig.dpi": 200,
     "figure.constrained_layout.use": True,
     "font.size": 10,
     "axes.titlesize": 11,
@@ -75,13 +74,13 @@ def figure_ending(path: str | os.PathLike[str]) -> str:
     return ending
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 200) -> None:
     """Write a figure as .png, .svg or .pdf, by the name's ending; no date inside, so equal runs give equal files."""
     import matplotlib as mpl
 
     ending = figure_ending(path)
     with mpl.rc_context(_STYLE), written_whole(path) as temporary:
-        figure.savefig(temporary, format=ending, metadata=DATELESS[ending])
+        figure.savefig(temporary, format=ending, dpi=dpi, metadata=DATELESS[ending])
 
 
 def thin(length: int, most: int = 4000) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -89,11 +88,11 @@ def thin(length: int, most: int = 4000) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.unique(np.linspace(0, length - 1, min(length, most)).round().astype(np.int64))
 
 
-def thousands(axis: Any) -> None:
-    """Write 160,000 rather than 160000 on an axis."""
+def thousands(axis: Any, ticks: int = 6) -> None:
+    """Write 160,000 rather than 160000 on an axis, at no more than ``ticks`` + 1 places."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(6, integer=True))
+    axis.set_major_locator(MaxNLocator(ticks, integer=True))
     axis.set_major_formatter("{x:,.0f}")
 
 

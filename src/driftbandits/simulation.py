@@ -263,18 +263,9 @@ def _built(description: dict[str, Any]) -> Any:
 def _assemble(
     numbers: dict[str, Any], done: Runs, policies: dict[str, Any], instance: Instance, noise: Noise
 ) -> Simulation:
-    import polars as pl
-
     def stacked(attribute: str) -> dict[str, Array]:
         return {name: np.array([getattr(runs[run], attribute) for run in sorted(runs)]) for name, runs in done.items()}
 
-    tables = {}
-    for name, runs in done.items() if numbers["events"] else ():
-        noted = [(run, runs[run].events) for run in sorted(runs) if runs[run].events is not None]
-        if noted:
-            tables[name] = pl.concat(
-                [pl.DataFrame(np.asarray(events)).insert_column(0, _run_column(run, events)) for run, events in noted]
-            )
     return Simulation(
         policies=policies,
         instance=instance,
@@ -286,12 +277,20 @@ def _assemble(
         realised=stacked("realised"),
         pulls=stacked("pulls"),
         seconds=stacked("seconds"),
-        events=tables,
+        events=_event_tables(done) if numbers["events"] else {},
         versions=numbers["versions"],
     )
 
 
-def _run_column(run: int, events: Any) -> pl.Series:
+def _event_tables(done: Runs) -> dict[str, pl.DataFrame]:
+    """The events of every policy that notes any, all runs in one table."""
     import polars as pl
 
-    return pl.Series("run", np.full(len(events), run))
+    tables = {}
+    for name, runs in done.items():
+        noted = [(run, np.asarray(runs[run].events)) for run in sorted(runs) if runs[run].events is not None]
+        if noted:
+            number = np.concatenate([np.full(len(events), run) for run, events in noted])
+            table = pl.DataFrame(np.concatenate([events for _, events in noted]))
+            tables[name] = table.insert_column(0, pl.Series("run", number))
+    return tables
