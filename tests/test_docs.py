@@ -44,3 +44,11 @@ def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page} links to {target}"
+
+
+def test_no_merge_was_left_half_done() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    for name in listed:
+        if name.endswith((".md", ".py", ".toml", ".txt", ".cff", ".j2", ".css")):
+            lines = (ROOT / name).read_text().splitlines()
+            assert not [line for line in lines if line.startswith(("<" * 7, ">" * 7))], name
