@@ -40,6 +40,9 @@ class BOB(Policy):
     arms. It must know T and the noise (rewards are sigma-sub-Gaussian), not the drift. Its events are its blocks. A
     step costs O(K), whatever the window.
 
+    Not checked against the paper's text: the number of arms of the upper Exp3 and its gamma are from memory of the
+    paper, and H = sqrt(K T) is our choice.
+
     Citation: W. C. Cheung, D. Simchi-Levi, R. Zhu, "Hedging the Drift: Learning to Optimize Under Nonstationarity",
     Management Science 2022.
 

@@ -34,6 +34,9 @@ class CUSUMUCB(Policy):
     instead of ``changes`` it takes gamma = delta T / epsilon, how often a mean may have moved by epsilon: this tuning
     for slow drift is ours. A step costs O(K).
 
+    Not checked against the paper's text: the defaults of warmup and epsilon are from memory of the paper; the tuning
+    by drift is ours.
+
     Citation: F. Liu, J. Lee, N. Shroff, "A Change-Detection based Framework for Piecewise-stationary Multi-Armed Bandit
     Problem", AAAI 2018.
 

@@ -59,6 +59,9 @@ class META(Policy):
     one outlasts never resume, so they are at most log2 T); the last K steps are added up one by one. A step costs
     O(K (K + log n)) for each replay under way.
 
+    Not checked against the paper's text: the rule and its constants were written down from memory of the paper, and c0
+    = 1 is our choice.
+
     Citation: J. Suk, S. Kpotufe, "Tracking Most Significant Arm Switches in Bandits", COLT 2022.
     """
 

@@ -39,6 +39,9 @@ class MUCB(Policy):
     largest experiment. Told ``drift`` instead of ``changes`` it takes S = delta T / (2b/w), how often a mean may have
     moved by so much: this tuning for slow drift is ours. A step costs O(K), whatever the window.
 
+    Not checked against the paper's text: the default window of 800 is from memory of the paper; the tuning by drift is
+    ours.
+
     Citation: Y. Cao, Z. Wen, B. Kveton, Y. Xie, "Nearly Optimal Adaptive Procedure with Change Detection for
     Piecewise-Stationary Bandit", AISTATS 2019.
 
