@@ -26,7 +26,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 World = Callable[[int, float, int], Instance]
 Maker = Callable[[int, float], Any]
 
-DRIFTS = tuple(float(drift) for drift in np.geomspace(1e-6, 1e-2, 9))
+DRIFTS = tuple(float(drift) for drift in np.geomspace(1e-7, 1e-2, 11))
 EAGER = 0.2
 """The confidence that makes SnoozeIt's test one of 5.5 standard deviations at T = 162,755; 1, the paper's, is 27.7."""
 
