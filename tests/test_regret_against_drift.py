@@ -55,7 +55,7 @@ def test_regret_lies_between_the_bounds(hard: pl.DataFrame) -> None:
         assert row["lower"] == minimax_lower(HORIZON, drift).total
 
 
-def test_no_confidence_can_see_the_bumps(hard: pl.DataFrame) -> None:
+def test_neither_confidence_sees_the_bumps(hard: pl.DataFrame) -> None:
     turns = hard.filter(policy="round robin")["regret"].to_list()
     for name in SNOOZEIT:
         assert hard.filter(policy=name)["regret"].to_list() == turns

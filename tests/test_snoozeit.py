@@ -177,6 +177,19 @@ def test_huge_horizon_starts_at_once_and_stays_small() -> None:
     assert largest < 10_000
 
 
+def test_memory_of_a_long_active_phase_is_given_back() -> None:
+    """Equal rewards keep the phase going; then a lead ends it, and what it needed is let go."""
+    play = db.Online(db.SnoozeIt(horizon=10**9, drift=1e-7, confidence=0.1), n_arms=2)
+    for _ in range(20_000):
+        play.update(play.select(), 0.5)
+    assert len(play.state.sums) > 20_000
+    for _ in range(2_000):
+        arm = play.select()
+        play.update(arm, 0.9 - 0.8 * arm)
+    assert play.state.run[0].snoozed == 1
+    assert len(play.state.sums) < 5_000
+
+
 def test_no_drift_means_an_endless_snooze() -> None:
     instance = db.instances.stationary(means=(0.9, 0.1), horizon=20_000)
     result = db.simulate({"it": db.SnoozeIt(20_000, 0.0)}, instance, runs=3, events=True)

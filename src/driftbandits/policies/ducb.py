@@ -23,6 +23,8 @@ class DUCB(Policy):
     1 - discount = K^(-1/3) (T/V)^(-2/3) = K^(-1/3) delta^(2/3). It must know delta, or be given ``discount``, which
     drift=0 would leave at 1. A step costs O(K).
 
+    Not checked against the papers' texts: the tuning by drift, and that 0.6 is usual.
+
     Citation: A. Garivier, E. Moulines, "On Upper-Confidence Bound Policies for Switching Bandit Problems", ALT 2011;
     tuning: L. Wei, V. Srivastava, "Nonstationary Stochastic Multiarmed Bandits: UCB Policies and Minimax Regret", 2021.
 
