@@ -13,7 +13,7 @@ from driftbandits import instances
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.noise import Gaussian
 from driftbandits.paper import claims, trajectories
-from driftbandits.paper.confidence import claim_at, curve, failed_snoozes
+from driftbandits.paper.confidence import claim_at, curve
 from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim
 from driftbandits.paper.experiments import (
     ALGORITHM_1,
@@ -28,9 +28,7 @@ from driftbandits.paper.experiments import (
 )
 from driftbandits.paper.figures import plot_confidence, plot_drifts, plot_instances, plot_policies
 from driftbandits.paper.left_open import left_open
-from driftbandits.policies import SnoozeIt
 from driftbandits.simulation import Simulation, simulate
-from driftbandits.studies.good_event import lemma1_failures
 from driftbandits.studies.regret_against_drift import PowerLaw
 
 RUNS = 20
@@ -146,15 +144,6 @@ def test_policies_are_told_the_drift_of_their_instances() -> None:
 
 def test_the_defective_gamma() -> None:
     assert defective_exp3s(162_755, 1 / 48_000).gamma == pytest.approx(0.000239, abs=1e-6)
-
-
-def test_snoozes_that_break_lemma_1_are_counted_as_in_the_study() -> None:
-    world = instances.toggling(20_000, flat=1_000)
-    policy = SnoozeIt(20_000, 1 / 4_800, confidence=0.05)
-    played = simulate({"it": policy}, world, runs=5, events=True)
-    study = lemma1_failures(policy, world, runs=5).row(0, named=True)
-    assert failed_snoozes(played, "it") == (study["snoozes"], study["failures"])
-    assert study["failures"] > 0
 
 
 @pytest.fixture(scope="module")

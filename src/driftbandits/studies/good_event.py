@@ -15,7 +15,7 @@ from driftbandits.kernels import kernel, loop
 from driftbandits.noise import Gaussian, Noise
 from driftbandits.policies import Oracle, SnoozeIt
 from driftbandits.recording import trajectory
-from driftbandits.simulation import simulate
+from driftbandits.simulation import Simulation, simulate
 
 if TYPE_CHECKING:
     import polars as pl
@@ -183,18 +183,24 @@ def lemma1_failures(
 
     if not isinstance(policy, SnoozeIt):
         raise InputError(f"Lemma 1 is about the snoozes of SnoozeIt; got {type(policy).__name__}")
-    events = simulate({"it": policy}, instance, noise, runs=runs, seed=seed, checkpoints=1, events=True).events["it"]
-    snoozes = events.filter(pl.col("snoozed") == 1)
-    # worse[a, t]: in how many of the first t steps arm a was strictly the worse one.
-    worse = np.zeros((2, instance.horizon + 1), np.int64)
-    worse[:, 1:] = np.cumsum(instance.means.T[::-1] > instance.means.T, axis=1)
-    arm, first = snoozes["arm"].to_numpy(), snoozes["passed"].to_numpy()
-    last = np.minimum(np.ceil(snoozes["until"].to_numpy()), instance.horizon).astype(np.int64)
-    failures = int((worse[arm, last] > worse[arm, first]).sum())
-    low, high = share_interval(failures, len(snoozes)) if len(snoozes) else (0.0, 1.0)
-    rate = failures / len(snoozes) if len(snoozes) else math.nan
-    counts = {"confidence": policy.confidence, "snoozes": len(snoozes), "failures": failures}
+    played = simulate({"it": policy}, instance, noise, runs=runs, seed=seed, checkpoints=1, events=True)
+    snoozes, failures = failed_snoozes(played, "it")
+    low, high = share_interval(failures, snoozes) if snoozes else (0.0, 1.0)
+    rate = failures / snoozes if snoozes else math.nan
+    counts = {"confidence": policy.confidence, "snoozes": snoozes, "failures": failures}
     return pl.DataFrame([{**counts, "rate": rate, "low": low, "high": high}])
+
+
+def failed_snoozes(simulation: Simulation, name: str) -> tuple[int, int]:
+    """How many snoozes there were in all runs, and in how many the snoozed arm became the better one."""
+    means, T = simulation.instance.means, simulation.instance.horizon
+    some = simulation.events[name].filter(snoozed=1)
+    # worse[a, t]: in how many of the first t steps arm a was strictly the worse one.
+    worse = np.zeros((2, T + 1), np.int64)
+    worse[:, 1:] = np.cumsum(means.T[::-1] > means.T, axis=1)
+    arm, first = some["arm"].to_numpy(), some["passed"].to_numpy()
+    last = np.minimum(np.ceil(some["until"].to_numpy()), T).astype(np.int64)
+    return len(some), int((worse[arm, last] > worse[arm, first]).sum())
 
 
 def plot_good_event(table: pl.DataFrame, title: str = "") -> Figure:
