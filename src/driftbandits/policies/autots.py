@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class AutoTS(Policy):
     Citation: this package; after W. Thompson, Biometrika 1933; H. Blom, Y. Bar-Shalom, "The interacting multiple model
     algorithm", IEEE Transactions on Automatic Control 1988.
     """
+
+    any_order: ClassVar[bool] = True
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and the slowest and the fastest steady gain among those that drift."""

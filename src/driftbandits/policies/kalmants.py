@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class KalmanTS(Policy):
     >>> round(KalmanTS(drift=1e-3).parameters(2)["gain"], 4)
     0.0252
     """
+
+    any_order: ClassVar[bool] = True
 
     drift: float
     sigma: float = 0.5
