@@ -37,7 +37,7 @@ def with_room(
     needed, room = used + steps + 1, len(sums)
     if needed <= room <= 4 * (needed + ROOM):
         return sums, links
-    new_sums, new_links = np.empty(needed + used + ROOM), np.empty((needed + used + ROOM, 2), np.int32)
+    new_sums, new_links = np.zeros(needed + used + ROOM), np.zeros((needed + used + ROOM, 2), np.int32)
     new_sums[: used + 1] = sums[: used + 1]
     new_links[: used + 1] = links[: used + 1]
     return new_sums, new_links
