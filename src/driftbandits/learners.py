@@ -15,6 +15,7 @@ from driftbandits.policies.base import Policy, State
 
 KEEP = 4096
 """What the policy knew can be told for at least so many updates back."""
+ROOM = 1024
 NOWHERE = 1 << 62
 """Steps from here on belong to nobody's asks: their random streams serve for looking at a State."""
 
@@ -54,7 +55,7 @@ class Learner:
         if mark is None or learnt > self.learnt:
             raise InputError(f"only the last {self.learnt - self._marks[0][0]:,} updates can be looked at")
         first = mark[0] - self._marks[0][0]
-        return self._updated(_copy(mark[1]), self._past[first : first + learnt - mark[0]])
+        return self._updated(_copy(mark[1]), mark[0], self._past[first : first + learnt - mark[0]])
 
     def rewards_before(self, learnt: int, most: int) -> list[list[float]]:
         """Each arm's last rewards, at most ``most``, among the remembered ones of the first ``learnt`` updates."""
@@ -81,7 +82,7 @@ class Learner:
 
     def _learn(self, arms: list[int], rewards: list[float]) -> None:
         pulls = list(zip(arms, rewards, strict=True))
-        self.state = self._updated(self.state, pulls)
+        self.state = self._updated(self.state, self.learnt, pulls)
         self.learnt += len(pulls)
         self._past.extend(pulls)
         if self.learnt - self._marks[-1][0] >= KEEP:
@@ -90,11 +91,19 @@ class Learner:
                 forgotten, _ = self._marks.popleft()
                 del self._past[: self._marks[0][0] - forgotten]
 
-    def _updated(self, state: State, pulls: list[tuple[int, float]]) -> State:
-        if pulls:
-            state = self.policy.reserve(state, len(pulls))
-            arms = np.array([arm for arm, _ in pulls], np.int64)
-            self._update_many(self._me, state, arms, np.array([reward for _, reward in pulls]))
+    def _updated(self, state: State, learnt: int, pulls: list[tuple[int, float]]) -> State:
+        """The State after ``pulls``, which follow its first ``learnt`` updates.
+
+        Room is made at fixed numbers of updates, so that even the bytes of a State do not depend on how rewards were
+        bundled when they came.
+        """
+        while pulls:
+            left = ROOM - learnt % ROOM
+            if left == ROOM:
+                state = self.policy.reserve(state, ROOM)
+            arms = np.array([arm for arm, _ in pulls[:left]], np.int64)
+            self._update_many(self._me, state, arms, np.array([reward for _, reward in pulls[:left]]))
+            learnt, pulls = learnt + len(arms), pulls[left:]
         return state
 
 

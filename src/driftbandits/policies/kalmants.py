@@ -11,6 +11,7 @@ import numpy as np
 from driftbandits.checks import check_drift
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.belief import Belief, gaussian_belief
 
 
 class KalmanTSState(NamedTuple):
@@ -61,6 +62,12 @@ class KalmanTS(Policy):
         state = KalmanTSState(records(1, t="i8", walk="f8"), records(n_arms, estimate="f8", spread="f8", last="i8"))
         state.run.walk = self.parameters(n_arms)["walk"]
         return state
+
+    def belief(self, state: KalmanTSState) -> Belief:
+        run, arms = state.run[0], state.arms
+        known = arms.last > 0
+        spread = np.where(known, arms.spread + run.walk * (run.t + 1 - arms.last), np.nan)
+        return gaussian_belief(np.where(known, arms.estimate, np.nan), np.sqrt(spread))
 
     def select(self, state: KalmanTSState, rng: np.random.Generator) -> int:
         run = state.run[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,6 @@ class KLUCB(Policy):
     >>> round(largest_mean(0.5, 0.1), 6)
     0.712879
     """
-
-    any_order: ClassVar[bool] = True
 
     c: float = 0.0
     kl: str = "bernoulli"
