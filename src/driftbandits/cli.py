@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from driftbandits.cli_league import league, recommend
 from driftbandits.cli_serve import serve, token
+from driftbandits.cli_store import experiments, export
 from driftbandits.errors import InputError
 
 app = App(
@@ -22,6 +23,8 @@ app.command(league)
 app.command(recommend)
 app.command(serve)
 app.command(token)
+app.command(experiments)
+app.command(export)
 
 
 @app.command

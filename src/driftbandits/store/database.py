@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits.errors import InputError
@@ -29,23 +29,23 @@ EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:
 class Database:
     """Opens the database, and brings its tables up to date."""
 
-    def __init__(self, url: str, *, lease: float = 15.0) -> None:
+    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
         parsed = _parsed(url)
         self.url = parsed.render_as_string(hide_password=True)
         self.lease = lease
         self.clock = time.time
         with self._plain_words():
-            self.engine = self._connect(parsed)
+            self.engine = self._connect(parsed, existing)
+            weakref.finalize(self, self.engine.dispose)
             self._writes = self.engine.execution_options(writes=True)
             self.is_postgres = self.engine.dialect.name == "postgresql"
-            try:
-                migrate(self._writes)
-            except BaseException:
-                self.engine.dispose()
-                raise
+            migrate(self.engine)
 
     def close(self) -> None:
-        """Close all connections. Writers not released are taken over when this process ends, or their lease does."""
+        """Close all connections, as happens by itself when the Store is no longer used.
+
+        Writers that were not released can be taken over when their lease runs out or this process ends.
+        """
         self.engine.dispose()
 
     @contextmanager
@@ -60,9 +60,9 @@ class Database:
         with self._plain_words(), self._writes.begin() as connection:
             yield connection
 
-    def _connect(self, url: URL) -> Engine:
+    def _connect(self, url: URL, existing: bool) -> Engine:
         if url.drivername == "sqlite":
-            return self._sqlite(url)
+            return self._sqlite(url, existing)
         try:
             connect_args: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": int(PATIENCE)}
             engine = create_engine(
@@ -77,13 +77,15 @@ class Database:
         event.listen(engine, "connect", _postgres_is_durable)
         return engine
 
-    def _sqlite(self, url: URL) -> Engine:
+    def _sqlite(self, url: URL, existing: bool) -> Engine:
         """SQLite in a file: WAL, so that readers need not wait; and synced to disk at every commit."""
         lasting = url.database not in (None, "", ":memory:")
         if not lasting:
             folder = tempfile.mkdtemp(prefix="driftbandits-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             url = url.set(database=str(Path(folder) / "store.db"))
+        elif existing and not Path(str(url.database)).exists():
+            raise InputError(f"there is no file {url.database}: name the one that holds the Store")
         engine = create_engine(url, connect_args={"timeout": PATIENCE})
 
         @event.listens_for(engine, "connect")
@@ -112,8 +114,7 @@ def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
         known = parsed.drivername in ("sqlite", "postgresql", "postgres", "postgresql+psycopg")
-        parsed.get_dialect() if known and parsed.drivername != "postgres" else None
-    except (ArgumentError, NoSuchModuleError, ValueError):
+    except (ArgumentError, ValueError):
         raise InputError(f"{EXAMPLES}; got {url!r}") from None
     if not known:
         raise InputError(f"{EXAMPLES}; got {parsed.render_as_string(hide_password=True)!r}")
@@ -141,4 +142,4 @@ WORDS = {
 
 def _in_plain_words(error: Exception) -> str:
     said = str(getattr(error, "orig", error)).strip()
-    return next((words for part, words in WORDS.items() if part in said), said)
+    return next((words for part, words in WORDS.items() if part in said), " ".join(said.split()))

@@ -27,6 +27,7 @@ class DurableSession:
 
     def __init__(self, store: Writers, id: str) -> None:  # noqa: A002
         self._store, self._writer = store, store.acquire(id)
+        self._status = self._writer.experiment.status
         self._turn = threading.Lock()
         self._unclear = False  # whether memory may differ from the log
         self._ended = threading.Event()
@@ -38,10 +39,8 @@ class DurableSession:
 
     def ask_many(self, count: int) -> list[Decision]:
         """So many Decisions at once, all made from what is known now."""
-        if self._writer.experiment.status != "running":
-            raise InputError(
-                f"{self._writer.experiment.id!r} is {self._writer.experiment.status}: it makes no Decisions"
-            )
+        if self._status != "running":
+            raise InputError(f"{self._writer.experiment.id!r} is {self._status}: it makes no Decisions")
         return self._durably(lambda session: session.ask_many(count))
 
     def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002
@@ -84,7 +83,7 @@ class DurableSession:
     def close(self) -> None:
         """Let others write."""
         self._ended.set()
-        with self._turn:
+        with suppress(StoreError), self._turn:  # a Store out of reach will see the lease run out
             self._store.release(self._writer)
 
     def _durably(self, call: Callable[[Session], Answered]) -> Answered:
@@ -118,3 +117,4 @@ class DurableSession:
         while not self._ended.wait(self._store.lease / 3):
             with suppress(StoreError), self._turn:
                 self._store.renew([self._writer])
+                self._status = self._store.experiment(self._writer.experiment.id).status

@@ -19,7 +19,7 @@ def migrate(engine: Engine) -> None:
     with engine.connect() as connection:
         if _revision(connection) == REVISION:
             return
-    with engine.begin() as connection:  # SQLite: the write lock is ours from here
+    with engine.execution_options(writes=True).begin() as connection:  # SQLite: the write lock is ours
         if engine.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
         if _revision(connection) < REVISION:

@@ -9,15 +9,17 @@ from driftbandits.recipe import describe
 from driftbandits.store.durable import DurableSession
 from driftbandits.store.errors import ExperimentExistsError
 from driftbandits.store.experiments import Experiment
+from driftbandits.store.export import Exports
 from driftbandits.store.tokens import Tokens
 from driftbandits.store.writers import Writers
 
 
-class Store(Writers, Tokens):
+class Store(Writers, Exports, Tokens):
     """Live experiments in a database: ``Store("sqlite:///file.db")`` or ``Store("postgresql://user@host/name")``.
 
     ``"sqlite://"`` is a database that vanishes with the Store. ``lease``: seconds after which a writer that no longer
-    answers is taken over; longer than any pause you want to bear without that.
+    answers is taken over; longer than any pause you want to bear without that. ``existing``: an SQLite file that is not
+    there is an error, and not made.
     """
 
     def open(self, id: str, **declared: Any) -> DurableSession:  # noqa: A002

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Row, Update, select, update
 
 from driftbandits.decisions import Event
 from driftbandits.session import Session
@@ -46,8 +47,8 @@ class Writer:
 class Writers(History):
     """Verbs of writers."""
 
-    def __init__(self, url: str, *, lease: float = 15.0) -> None:
-        super().__init__(url, lease=lease)
+    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
+        super().__init__(url, lease=lease, existing=existing)
         self.holder = new_holder()
 
     def answer(self, id: str, key: str) -> Answer | None:  # noqa: A002
@@ -60,9 +61,9 @@ class Writers(History):
 
         BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.
         """
-        key = self.experiment(id).key
+        experiment = self.experiment(id)
         with self.writing() as connection:
-            head = connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
+            head = _locked_head(connection, experiment.key)
             if head.holder and head.lease_until > self.clock() and not is_dead(head.holder):
                 raise BusyError(
                     f"{id!r} is being written by {head.holder}{f' at {head.url}' if head.url else ''}, for at least "
@@ -71,8 +72,8 @@ class Writers(History):
                     head.url,
                     head.lease_until,
                 )
-            self._take(connection, key, head.epoch, url)
-        return self._loaded(id)
+            self._take(connection, head, url)
+        return self._loaded(experiment, head)
 
     def reload(self, writer: Writer) -> Writer:
         """Start again from the log, after an error left it unclear what is in there. FencedError if another took over.
@@ -80,9 +81,11 @@ class Writers(History):
         The new epoch makes sure that nothing of the old one is still on its way.
         """
         with self.writing() as connection:
-            if not self._take(connection, writer.experiment.key, writer.epoch, writer.experiment.url):
+            head = _locked_head(connection, writer.experiment.key)
+            if head.epoch != writer.epoch:
                 raise _fenced([writer])
-        return self._loaded(writer.experiment.id)
+            self._take(connection, head, head.url)
+        return self._loaded(writer.experiment, head)
 
     def renew(self, held: Iterable[Writer]) -> list[Writer]:
         """Prolong the leases; returns the writers that were taken over meanwhile."""
@@ -147,17 +150,15 @@ class Writers(History):
             self._save(connection, writer.experiment.key, taken)
         writer.saved = max(writer.saved, taken.seq)
 
-    def _take(self, connection: Connection, key: int, epoch: int, url: str | None) -> bool:
-        taken = _mine(key, epoch).values(
-            epoch=epoch + 1, holder=self.holder, url=url, lease_until=self.clock() + self.lease
-        )
-        return bool(connection.execute(taken).rowcount)
+    def _take(self, connection: Connection, head: Row[Any], url: str | None) -> None:
+        values = {"holder": self.holder, "url": url, "lease_until": self.clock() + self.lease}
+        connection.execute(_mine(head.experiment, head.epoch).values(epoch=head.epoch + 1, **values))
 
-    def _loaded(self, id: str) -> Writer:  # noqa: A002
-        experiment = self.experiment(id)
-        session, saved = self._session(experiment, experiment.last_seq)
+    def _loaded(self, experiment: Experiment, head: Row[Any]) -> Writer:
+        """From the log as it was when the epoch became ours: from then on it is ours alone to append to."""
+        session, saved = self._session(experiment, head.last_seq)
         session.journal = []
-        return Writer(experiment, experiment.epoch, experiment.last_seq, session, saved)
+        return Writer(experiment, head.epoch + 1, head.last_seq, session, saved)
 
     def _holds(self, connection: Connection, writer: Writer, count: int) -> bool:
         """Whether this writer's head moved by ``count``, inside the transaction that tried."""
@@ -165,7 +166,12 @@ class Writers(History):
         return bool(head.epoch == writer.epoch and head.last_seq == writer.seq + count)
 
 
-def _mine(key: int, epoch: int):  # type: ignore[no-untyped-def]
+def _locked_head(connection: Connection, key: int) -> Row[Any]:
+    """Where the log and its writer stand; nobody else can change it before this transaction ends."""
+    return connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
+
+
+def _mine(key: int, epoch: int) -> Update:
     return update(writers).where(writers.c.experiment == key, writers.c.epoch == epoch)
 
 
