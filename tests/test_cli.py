@@ -18,7 +18,9 @@ def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("command", ["reproduce", "simulate", "league", "recommend", "gap", "bounds", "bench"])
+@pytest.mark.parametrize(
+    "command", ["reproduce", "simulate", "league", "recommend", "gap", "bounds", "bench", "experiments", "export"]
+)
 def test_every_command_explains_itself(command: str) -> None:
     assert command in driftbandits("--help").stdout
     answer = driftbandits(command, "--help")
@@ -78,6 +80,8 @@ def test_recommend_answers_in_a_sentence_or_two() -> None:
         (["recommend", "--arms", "1"], "arms must be a whole number, at least 2; got 1"),
         (["gap", "wave"], "arms"),
         (["bounds", "0"], "horizon"),
+        (["experiments", "--store", "sqlite:///nowhere.db"], "there is no file nowhere.db"),
+        (["export", "x", "x.csv", "--store", "mysql://here"], "a Store's URL looks like"),
         (["bounds", "1000", "2"], "drift must lie"),
     ],
 )

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from driftbandits.cli_league import league, recommend
+from driftbandits.cli_serve import serve, token
+from driftbandits.cli_store import experiments, export
 from driftbandits.errors import InputError
 
 app = App(
@@ -19,6 +21,10 @@ app = App(
 )
 app.command(league)
 app.command(recommend)
+app.command(serve)
+app.command(token)
+app.command(experiments)
+app.command(export)
 
 
 @app.command
