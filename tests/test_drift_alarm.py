@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftbandits import instances
-from driftbandits.service import drift_alarm
-from driftbandits.service.drift_alarm import CHANCE, FIRST, Alarm, DriftAlarm
+from driftbandits.service.dashboard import drift_alarm
+from driftbandits.service.dashboard.drift_alarm import CHANCE, FIRST, Alarm, DriftAlarm
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

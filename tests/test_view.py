@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import driftbandits as db
 from driftbandits.decisions import Event
 from driftbandits.errors import InputError
-from driftbandits.service import views
-from driftbandits.service.curves import make_curves
-from driftbandits.service.tracks import ARMS, LAST, SUMS, Rows
-from driftbandits.service.view_json import view_json
-from driftbandits.service.view_snapshots import pack_view, unpack_view
-from driftbandits.service.views import View
+from driftbandits.service.dashboard import views
+from driftbandits.service.dashboard.curves import make_curves
+from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Rows
+from driftbandits.service.dashboard.view_json import view_json
+from driftbandits.service.dashboard.view_snapshots import pack_view, unpack_view
+from driftbandits.service.dashboard.views import View
 from naive_view import base_rows, curves, fold
 from test_session import Clock
 

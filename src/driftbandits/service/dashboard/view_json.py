@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.service.curves import Curves, make_curves, mean_and_half_width
-from driftbandits.service.tallies import WIDTH
-from driftbandits.service.tracks import SUMS
-from driftbandits.service.views import SnoozeSpan, View
+from driftbandits.service.dashboard.curves import Curves, make_curves, mean_and_half_width
+from driftbandits.service.dashboard.tallies import WIDTH
+from driftbandits.service.dashboard.tracks import SUMS
+from driftbandits.service.dashboard.views import SnoozeSpan, View
 
 MOST_DRAWN = 8
 """Arms with curves, the busiest ones: nobody can tell more colours apart."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from driftbandits.decisions import Asked, Event, Settled
 from driftbandits.policies.belief import Snooze
-from driftbandits.service.drift_alarm import Alarm, DriftAlarm
-from driftbandits.service.tallies import Answer, Answers, Look, add_up, answer_columns, ask_columns, row_of
-from driftbandits.service.tracks import Rows, Track, empty_rows
+from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
+from driftbandits.service.dashboard.tallies import Answer, Answers, Look, add_up, answer_columns, ask_columns, row_of
+from driftbandits.service.dashboard.tracks import Rows, Track, empty_rows
 from driftbandits.session import Session
 
 MOST_ROWS = 512

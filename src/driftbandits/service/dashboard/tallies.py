@@ -9,7 +9,7 @@ import numpy as np
 
 from driftbandits.decisions import Asked, Settled, Told
 from driftbandits.policies.belief import Snooze
-from driftbandits.service.tracks import ARMS, Array, Rows, empty_rows
+from driftbandits.service.dashboard.tracks import ARMS, Array, Rows, empty_rows
 
 WIDTH = 8
 """Steps in a row."""

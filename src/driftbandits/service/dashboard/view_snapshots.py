@@ -7,9 +7,9 @@ from typing import NamedTuple
 from driftbandits.decisions import Asked
 from driftbandits.errors import InputError
 from driftbandits.policies.belief import Snooze
-from driftbandits.service.drift_alarm import Alarm
-from driftbandits.service.tracks import Rows
-from driftbandits.service.views import Seen, SnoozeSpan, View
+from driftbandits.service.dashboard.drift_alarm import Alarm
+from driftbandits.service.dashboard.tracks import Rows
+from driftbandits.service.dashboard.views import Seen, SnoozeSpan, View
 from driftbandits.session import Session
 from driftbandits.snapshots import pack, unpack
 

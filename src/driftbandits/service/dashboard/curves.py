@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.service.tracks import ARMS, LAST, SUMS, Array, Rows
+from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Array, Rows
 
 ROLLING = 8
 """Rows that a rolling mean looks back on, its own included."""
