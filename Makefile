@@ -3,10 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help reproduce test check docs bench bench-peers clean
+.PHONY: help reproduce demo test check docs bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
+	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         a page for each policy, docs/policies"
@@ -22,6 +23,9 @@ $(READY): pyproject.toml constraints.txt
 
 reproduce: $(READY)
 	@$(BIN)/driftbandits reproduce
+
+demo: $(READY)
+	@$(BIN)/driftbandits demo
 
 test: check
 	@$(BIN)/python -m pytest -n 2
