@@ -72,8 +72,8 @@ def _merge(rows: list[Row]) -> Row:
     return merged
 
 
-def curves(rows: list[Row], arm: int, rolling: int = 8) -> list[tuple[float, float, float, float]]:
-    """Of one arm: rolling mean with its interval, and the policy's lead over the arm alone."""
+def curves(rows: list[Row], arm: int, rolling: int = 8) -> list[tuple[float, ...]]:
+    """Of one arm: rolling share and mean with its interval, and the policy's lead over the arm alone."""
     found, lead, alone = [], 0.0, math.nan
     for index, row in enumerate(rows):
         came = [each for before in rows[max(0, index - rolling + 1) : index + 1] for each in before["came"][arm]]
@@ -86,5 +86,9 @@ def curves(rows: list[Row], arm: int, rolling: int = 8) -> list[tuple[float, flo
         everything = [reward for each in row["came"] for reward, _ in each]
         if not math.isnan(alone):
             lead += sum(everything) - len(everything) * alone
-        found.append((mean, mean - half, mean + half, math.nan if math.isnan(alone) else lead))
+        asks = [before["asks"] for before in rows[max(0, index - rolling + 1) : index + 1]]
+        share = sum(each[arm] for each in asks) / sum(sum(each) for each in asks)
+        if len(came) < 10:
+            mean = math.nan
+        found.append((share, mean, mean - half, mean + half, math.nan if math.isnan(alone) else lead))
     return found

@@ -91,8 +91,8 @@ def compare(rows: Rows, expected: list[dict[str, Any]], origin: float) -> None:
                 }
             )
     for arm in range(rows.arms.shape[1]):
-        columns = [found.arms[name][:, arm] for name in ("mean", "low", "high", "lead")]
-        assert np.array(curves(expected, arm)).reshape(-1, 4) == pytest.approx(
+        columns = [found.arms[name][:, arm] for name in ("share", "mean", "low", "high", "lead")]
+        assert np.array(curves(expected, arm)).reshape(-1, 5) == pytest.approx(
             np.array(columns).T, nan_ok=True, abs=1e-9
         )
 
@@ -153,9 +153,9 @@ def test_a_snooze_is_seen_with_its_gap_and_its_span() -> None:
     assert 0 < ended["gap"] <= 1
     assert ended["start"] < ended["end"]
     index = found["drawn"].index(1)
-    shares = np.array(found["rows"]["share"][index])
+    asks = played.view.rows(played.view.whole).arms[:, 1, 0]
     snoozed = np.array(found["rows"]["snoozed"][index])
-    assert (shares[snoozed == 1] == 0).mean() > 0.8  # the rest: a snooze's end is seen up to 8 steps late
+    assert (asks[snoozed == 1] == 0).mean() > 0.8  # the rest: a snooze's end is seen up to 8 steps late
     assert (snoozed == 1).sum() > 10
     assert (snoozed == 0).any()
     json.dumps(found, allow_nan=False)

@@ -42,6 +42,8 @@ def demo(*, port: int = 8000, browser: bool = True) -> None:
         world.start()
         try:
             serve(Settings(store=f"sqlite:///{Path(folder) / 'demo.db'}", port=port, auth=False, log_level="warning"))
+        except KeyboardInterrupt:
+            pass  # the way to end it
         finally:
             stop.set()
             world.join()

@@ -10,6 +10,8 @@ from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Array, Rows
 
 ROLLING = 8
 """Rows that a rolling mean looks back on, its own included."""
+FEWEST = 10
+"""Rewards that a mean is shown of, at least: fewer tell nothing, and their scatter may be 0 by chance."""
 
 
 class Curves(NamedTuple):
@@ -27,9 +29,10 @@ def make_curves(rows: Rows, origin: float) -> Curves:
     steps = arm["asks"].sum(axis=1, keepdims=True)
     recent = {name: _rolling(arm[name]) for name in ("rewards", "total", "squares", "weight", "weighted")}
     mean, half_width = mean_and_half_width(recent["rewards"], recent["total"], recent["squares"])
+    mean = np.where(recent["rewards"] < FEWEST, np.nan, mean)
     with np.errstate(invalid="ignore", divide="ignore"):
         alone = carried_forward(recent["weighted"] / recent["weight"])
-        share, snoozed = arm["asks"] / steps, arm["snoozed"] / steps
+        share, snoozed = _rolling(arm["asks"]) / _rolling(steps), arm["snoozed"] / steps
     answered, earned = arm["rewards"].sum(axis=1, keepdims=True), arm["total"].sum(axis=1, keepdims=True)
     lead = np.cumsum(np.where(np.isnan(alone), 0.0, earned - answered * alone), axis=0)
     return Curves(

@@ -17,7 +17,7 @@ from driftbandits.session import Session
 MOST_ROWS = 512
 MOST_NUMBERS = 10_000
 """Rows times arms: with more than 20 arms there are fewer rows."""
-DECISIONS = 20
+DECISIONS = 12
 SNOOZES = 50
 ALARMS = 20
 DELAYS = 1000

@@ -62,7 +62,7 @@ function showList(found) {
     if (each.id === chosen) link.setAttribute('aria-current', 'page');
     link.replaceChildren(make('b', {}, each.title || each.id),
       make('small', {}, `${each.title ? `${each.id} · ` : ''}${each.status} · ${count(each.events)} events`),
-      each.alarms ? make('small', { class: 'alarmed' }, '⚠ drifts faster than declared') : null);
+      ...(each.alarms ? [make('small', { class: 'alarmed' }, '⚠ drifts faster than declared')] : []));
     return item;
   });
   if (items.some((item, index) => by('list').children[index] !== item) || by('list').children.length !== items.length) by('list').replaceChildren(...items);
@@ -130,10 +130,11 @@ function render() {
 
 function showTiles() {
   const { told, late, settled, pending } = state.counts;
-  const share = value => told + settled ? `${percent(value / (told + settled))} of the answers` : '';
+  const share = (value, words) => told + settled ? `${percent(value / (told + settled))} ${words}` : '';
   const tiles = [
     ['Decisions', count(state.step), ''], ['Rewards', count(told), state.mean === null ? '' : `mean ${number(state.mean)}`],
-    ['Pending', count(pending), 'wait for their reward'], ['Late', count(late), share(late)], ['Time up', count(settled), share(settled)],
+    ['Pending', count(pending), 'wait for their reward'], ['Late', count(late), share(late, 'overtaken by newer')],
+    ['Time up', count(settled), share(settled, 'never came in time')],
     ['Delay', seconds(state.delay.median), state.delay.most === null ? 'from ask to tell' : `median; 90 % within ${seconds(state.delay.most)}`],
   ];
   by('tiles').replaceChildren(...tiles.map(([name, value, note]) => make('div', {}, make('dt', {}, name), make('dd', {}, value), note ? make('dd', {}, note) : null)));
@@ -163,24 +164,23 @@ function interval(low, high) { return low === null ? '–' : `${number(low)} to 
 function showArms() {
   const heads = ['arm', 'Decisions', 'share', 'mean now', '95 %', 'mean overall', 'lead over it', 'policy’s estimate', '95 %', ''];
   const rows = state.arms.map(arm => make('tr', {},
-    make('th', { scope: 'row' }, make('span', { class: 'swatch' }, state.drawn.includes(arm.index) ? swatch(`s${arm.index % 8}`) : null, make('span', {}, arm.arm))),
+    make('th', { scope: 'row', class: 'name' }, make('span', { class: 'swatch' }, state.drawn.includes(arm.index) ? swatch(`s${arm.index % 8}`) : null, make('span', {}, arm.arm))),
     ...[count(arm.asks), percent(state.step > state.since ? arm.asks / (state.step - state.since) : null), number(arm.mean), interval(arm.low, arm.high),
       number(arm.overall), signed(arm.lead), number(arm.estimate), interval(arm.estimate_low, arm.estimate_high)].map(value => make('td', { class: 'number' }, value)),
-    make('td', {}, arm.snoozed ? `snoozed${arm.until === null ? ' for good' : ` until the policy’s step ${count(arm.until)}`}` : '')));
+    make('td', { class: 'state' }, arm.snoozed ? `snoozed${arm.until === null ? ' for good' : ` until the policy’s step ${count(arm.until)}`}` : '')));
   const more = about.arms.length > state.arms.length ? ` The ${state.arms.length} busiest of ${about.arms.length} arms.` : '';
-  by('arms').replaceChildren(make('caption', {}, `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have.${more}`),
-    make('thead', {}, make('tr', {}, ...heads.map((head, index) => head ? make('th', { scope: 'col', class: index ? 'number' : '' }, head) : make('td')))), make('tbody', {}, ...rows));
+  by('arms-note').textContent = `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have.${more}`;
+  by('arms').replaceChildren(make('thead', {}, make('tr', {}, ...heads.map((head, index) => head ? make('th', { scope: 'col', class: index ? 'number' : '' }, head) : make('td')))), make('tbody', {}, ...rows));
   by('legend').replaceChildren(...state.drawn.map(index => make('span', {}, swatch(`s${index % 8}`), state.names[index])));
 }
 
 function showSnoozes() {
   by('no-snoozes').hidden = state.snoozes.length > 0;
-  by('snoozes').parentElement.hidden = state.snoozes.length === 0;
+  by('snoozes').parentElement.hidden = by('snoozes-note').hidden = state.snoozes.length === 0;
   const heads = ['arm', 'behind', 'gap', 'pairs', 'from step', 'to step'];
-  const rows = state.snoozes.slice(0, 20).map(each => make('tr', {}, make('th', { scope: 'row' }, each.arm), make('td', {}, each.better),
+  const rows = state.snoozes.slice(0, 20).map(each => make('tr', {}, make('th', { scope: 'row', class: 'name' }, each.arm), make('td', { class: 'name' }, each.better),
     ...[number(each.gap), count(each.window), count(each.start), each.end === null ? 'now' : count(each.end)].map(value => make('td', { class: 'number' }, value))));
-  by('snoozes').replaceChildren(make('caption', {}, 'gap: the lead that was found, over so many pairs of pulls.'),
-    make('thead', {}, make('tr', {}, ...heads.map((head, index) => make('th', { scope: 'col', class: index > 1 ? 'number' : '' }, head)))), make('tbody', {}, ...rows));
+  by('snoozes').replaceChildren(make('thead', {}, make('tr', {}, ...heads.map((head, index) => make('th', { scope: 'col', class: index > 1 ? 'number' : '' }, head)))), make('tbody', {}, ...rows));
 }
 
 // Controls

@@ -14,6 +14,8 @@ export function swatch(kind) {
   return svg('svg', { viewBox: '0 0 30 12', 'aria-hidden': 'true' }, svg('path', { class: `curve ${kind}`, d: 'M1 6H29' }));
 }
 
+let clips = 0;
+const zeros = values => values.map(value => value === null ? null : 0);
 const round = value => Math.round(10 * value) / 10;
 
 // A line through the points that are known, broken where they are not.
@@ -79,7 +81,7 @@ class Chart {
   }
 
   xAxis(data, first, last, width, height) {
-    const most = Math.max(2, Math.floor((width - LEFT) / 88));
+    const most = Math.max(2, Math.floor((width - LEFT) / (data.axis === 'time' ? 70 : 88)));
     const found = data.axis === 'time' ? timeTicks(first, last, most) : ticks(first, last, most).map(at => [at, count(at)]);
     for (const [at, label] of found) {
       const x = this.x(at);
@@ -91,7 +93,7 @@ class Chart {
     }
   }
 
-  yAxis(low, high, y, width, format, most = 4) {
+  yAxis(low, high, y, width, format, most = 5) {
     for (const at of ticks(low, high, most)) {
       this.root.append(svg('path', { class: at === 0 ? 'zero' : 'grid-line', d: `M${LEFT} ${round(y(at))}H${width - RIGHT}` }));
       const text = svg('text', { x: LEFT - 7, y: round(y(at)) + 4, 'text-anchor': 'end' });
@@ -139,36 +141,38 @@ class Chart {
 
 // Lines over one scale. data: { x, axis, steps, times, series: [{ name, kind, values, low, high, area }] }
 export class Lines extends Chart {
-  constructor(label, { height = 200, format = number, atLeast = null } = {}) {
+  // `rangeOf` series decide on the range, which may then be `stretch` times as high to show more of the others.
+  constructor(label, { height = 200, format = number, atLeast = [], rangeOf = 99, stretch = 1 } = {}) {
     super(label, () => height);
-    this.format = format;
-    this.atLeast = atLeast;
+    Object.assign(this, { format, atLeast, rangeOf, stretch });
   }
 
   content(data, width, height) {
     const [low, high] = this.range(data);
     const y = value => height - BOTTOM - (value - low) / (high - low) * (height - BOTTOM - TOP);
     this.yAxis(low, high, y, width, this.format);
+    const clip = `clip-${++clips}`, inside = svg('g', { 'clip-path': `url(#${clip})` });
+    const frame = svg('rect', { x: LEFT, y: TOP - 2, width: Math.max(width - LEFT - RIGHT, 0), height: height - BOTTOM - TOP + 4 });
+    this.root.append(svg('clipPath', { id: clip }, frame), inside);
     for (const each of data.series) {
-      if (each.low) this.root.append(svg('path', { class: `band ${each.kind}`, d: bandPath(data.x, each.low.map(v => v === null ? null : Math.max(v, low)), each.high.map(v => v === null ? null : Math.min(v, high)), this.x, y) }));
-      if (each.area) this.root.append(svg('path', { class: `band ${each.kind}`, d: bandPath(data.x, each.values.map(v => v === null ? null : 0), each.values, this.x, y) }));
+      if (each.low) inside.append(svg('path', { class: `band ${each.kind}`, d: bandPath(data.x, each.low, each.high, this.x, y) }));
+      if (each.area) inside.append(svg('path', { class: `band ${each.kind}`, d: bandPath(data.x, zeros(each.values), each.values, this.x, y) }));
     }
-    for (const each of data.series) this.root.append(svg('path', { class: `curve ${each.kind}`, d: path(data.x, each.values, this.x, y) }));
+    for (const each of data.series) inside.append(svg('path', { class: `curve ${each.kind}`, d: path(data.x, each.values, this.x, y) }));
   }
 
-  // The lines decide; bands, which are wide at first, may be cut off at half as much again.
+  // The lines decide; bands, which are wide at first, may be cut off a quarter of the range beyond them.
   range(data) {
-    const known = data.series.flatMap(each => each.values).filter(value => value !== null);
-    let low = Math.min(...known, ...(this.atLeast || [])), high = Math.max(...known, ...(this.atLeast || []));
-    if (!known.length && !this.atLeast) return [0, 1];
-    const room = (high - low || Math.abs(high) || 1) / 2;
-    const bands = data.series.filter(each => each.low);
-    const lows = bands.flatMap(each => each.low).filter(value => value !== null);
-    const highs = bands.flatMap(each => each.high).filter(value => value !== null);
-    if (lows.length) { low = Math.max(Math.min(low, ...lows), low - room); high = Math.min(Math.max(high, ...highs), high + room); }
-    if (low === high) { low -= room; high += room; }
-    const found = ticks(low, high, 4), step = found.length > 1 ? found[1] - found[0] : high - low;
-    return [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
+    const all = columns => columns.filter(Boolean).flat().filter(value => value !== null);
+    const lines = all(data.series.slice(0, this.rangeOf).map(each => each.values)), bands = all(data.series.flatMap(each => [each.low, each.high]));
+    let low = Math.min(...lines, ...this.atLeast), high = Math.max(...lines, ...this.atLeast);
+    if (!Number.isFinite(low)) return [0, 1];
+    const size = high - low || Math.abs(high) || 1;
+    const others = all(data.series.slice(this.rangeOf).map(each => each.values));
+    if (others.length) high = Math.min(Math.max(high, ...others), low + this.stretch * size);
+    if (bands.length) { low = Math.max(Math.min(low, ...bands), low - size / 4); high = Math.min(Math.max(high, ...bands), high + size / 4); }
+    const pad = .04 * (high - low || size);
+    return [low === 0 ? 0 : low - pad, high === 0 ? 0 : high + pad];
   }
 
   values(data, index) {
@@ -194,7 +198,7 @@ export class Lanes extends Chart {
       const top = TOP + place * lane + 17, bottom = TOP + (place + 1) * lane - 5;
       const y = value => bottom - value * (bottom - top);
       this.root.append(svg('rect', { class: 'lane', x: LEFT, y: top, width: width - LEFT - RIGHT, height: bottom - top }));
-      this.root.append(svg('path', { class: `area ${each.kind}`, d: bandPath(data.x, each.values.map(v => v === null ? null : 0), each.values, this.x, y) }));
+      this.root.append(svg('path', { class: `area ${each.kind}`, d: bandPath(data.x, zeros(each.values), each.values, this.x, y) }));
       for (const [from, to, share] of spans(each.snoozed)) {
         const left = this.x(data.x[Math.max(from - 1, 0)]), right = this.x(data.x[to]);
         this.root.append(svg('rect', { class: 'snooze', x: round(left), y: top, width: Math.max(round(right - left), 1.5), height: bottom - top, opacity: Math.max(round(share), .3) }));

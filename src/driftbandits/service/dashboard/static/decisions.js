@@ -2,7 +2,7 @@
 import { clock, count, make, number, percent } from './format.js';
 import { request } from './stream.js';
 
-const STATES = { pending: 'pending', dropped: 'time up, dropped', default: 'time up, ' };
+const STATES = { pending: 'pending', dropped: 'dropped', default: 'time up: ' };
 const table = document.getElementById('decisions');
 let rows = new Map(), body = null, of = null;
 
@@ -34,17 +34,16 @@ function begin(experiment) {
   of = experiment;
   rows = new Map();
   body = make('tbody');
-  const heads = [['Decision', 'short'], ['time', 'short'], ['arm', ''], ['chance', 'number'], ['reward', 'number'], ['why', '']];
-  table.replaceChildren(make('caption', {}, 'chance: the probability with which the policy chose that arm, where it is kept.'),
-    make('thead', {}, make('tr', {}, ...heads.map(([head, kind]) => make('th', { scope: 'col', class: kind }, head)))), body);
+  const heads = [['Decision', 'short'], ['time', 'short wide'], ['arm', ''], ['chance', 'number wide'], ['reward', 'number'], ['why', '']];
+  table.replaceChildren(make('thead', {}, make('tr', {}, ...heads.map(([head, kind]) => make('th', { scope: 'col', class: kind }, head)))), body);
 }
 
 function newRow(experiment, decision) {
   const row = { step: decision.step, why: null, reward: make('td', { class: 'number' }) };
   row.button = make('button', { type: 'button', class: 'small', 'aria-expanded': 'false', 'aria-label': `Why ${decision.id}?` }, 'Why?');
   row.button.addEventListener('click', () => toggle(experiment, decision, row));
-  row.main = make('tr', {}, make('th', { scope: 'row', class: 'short' }, decision.id), make('td', { class: 'short' }, clock(decision.time)),
-    make('td', {}, decision.arm), make('td', { class: 'number' }, decision.probability === null ? '–' : percent(decision.probability)),
+  row.main = make('tr', {}, make('th', { scope: 'row', class: 'short' }, make('span', { class: 'wide' }, decision.id.slice(0, -String(decision.step).length)), String(decision.step)), make('td', { class: 'short wide' }, clock(decision.time)),
+    make('td', { class: 'name' }, decision.arm), make('td', { class: 'number wide' }, decision.probability === null ? '–' : percent(decision.probability)),
     row.reward, make('td', {}, row.button));
   return row;
 }
@@ -81,7 +80,7 @@ function explained(why) {
     said.push('Exploring: no arm is snoozed.');
   }
   const heads = ['arm', 'estimate', '95 % interval', 'probability', 'snoozed until'];
-  const body = why.arms.map(arm => make('tr', {}, make('th', { scope: 'row' }, arm.arm), make('td', { class: 'number' }, number(arm.estimate)),
+  const body = why.arms.map(arm => make('tr', {}, make('th', { scope: 'row', class: 'name' }, arm.arm), make('td', { class: 'number' }, number(arm.estimate)),
     make('td', { class: 'number' }, arm.low === null ? '–' : `${number(arm.low)} to ${number(arm.high)}`),
     make('td', { class: 'number' }, number(arm.probability)),
     make('td', { class: 'number' }, arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`)));

@@ -21,7 +21,7 @@ const FIGURES = [
     unit: 'share of the Decisions that went to each arm',
     chart: new Lanes('Share of traffic of each arm over time, hatched where an arm was snoozed; the table below holds the numbers'),
     data: state => ({ series: byArm(state, 'share', place => ({ snoozed: state.rows.snoozed[place] })) }),
-    caption: () => 'Hatched: the policy had snoozed the arm, that is, left it alone because it was found to be worse. Paler where that was so for a part of the time only.',
+    caption: state => `Each point is over ${count(8 * state.width)} steps. Hatched: the policy had snoozed the arm, that is, left it alone because it was found to be worse. Paler where that was so for a part of the time only.`,
     format: percent,
   },
   {
@@ -29,19 +29,19 @@ const FIGURES = [
     unit: 'reward, rolling mean of each arm',
     chart: new Lines('Rolling mean reward of each arm over time with 95 % intervals; the table below holds the numbers'),
     data: state => ({ series: byArm(state, 'mean', place => ({ low: state.rows.low[place], high: state.rows.high[place] })) }),
-    caption: state => `Each point is the mean of the rewards that came within ${count(8 * state.width)} steps. Band: its 95 % interval (1.96 standard errors), without what the mean drifted meanwhile. No line: no rewards.`,
+    caption: state => `Each point is the mean of the rewards that came within ${count(8 * state.width)} steps. Band: its 95 % interval (1.96 standard errors), without what the mean drifted meanwhile. No line: fewer than 10 rewards.`,
     format: number,
   },
   {
     title: 'Gap, and what it must exceed',
     unit: 'reward',
-    chart: new Lines('The gap that the policy looks at, and the threshold it must exceed; the table below holds the numbers', { atLeast: [0] }),
+    chart: new Lines('The gap that the policy looks at, and the threshold it must exceed; the table below holds the numbers', { atLeast: [0], rangeOf: 1, stretch: 2 }),
     data: state => ({ series: [
       { name: 'gap', kind: 'plain', values: state.rows.gap },
       { name: 'threshold', kind: 'limit', values: state.rows.threshold },
     ] }),
     caption: state => state.snoozing
-      ? 'Solid: the difference of the arms’ means that the policy looks at, while it explores over the window nearest to passing its test, while it snoozes the gap that was found. Dashed: what it must exceed for a snooze.'
+      ? 'Solid: the difference of the arms’ means that the policy looks at, while it explores over the window nearest to passing its test, while it snoozes the gap that was found. Dashed: what it must exceed for a snooze, cut off where it is far above.'
       : 'Solid: the difference between the two best arms, as the policy estimates it. Dashed: half the width of its 95 % interval; above it the policy can tell the two apart.',
     empty: 'This policy compares no gap with a threshold.',
     isEmpty: state => state.rows.gap.every(value => value === null),
@@ -66,21 +66,24 @@ const FIGURES = [
   },
   {
     title: 'Late and missing rewards',
-    unit: 'share of the answers that came in a row',
+    unit: 'share of the answers',
     chart: new Lines('Share of rewards that came late, and of Decisions whose time was up; the table below holds the numbers', { atLeast: [0], height: 150, format: percent }),
     data: state => ({ series: [
       { name: 'late', kind: 's0', values: shares(state, 'late') },
       { name: 'time up', kind: 'limit', values: shares(state, 'settled') },
     ] }),
-    caption: () => 'Solid: late, that is, the reward of a newer Decision came first. Dashed: no reward came before the timeout.',
+    caption: state => `Over ${count(8 * state.width)} steps. Solid: late, that is, the reward of a newer Decision came first. Dashed: no reward came before the timeout.`,
     format: percent,
   },
 ];
 
+// Over the last 8 rows, as the rolling means.
 function shares(state, name) {
-  return state.rows[name].map((value, index) => {
-    const answers = state.rows.told[index] + state.rows.settled[index];
-    return answers ? value / answers : null;
+  const { told, settled } = state.rows;
+  const recent = (column, index) => column.slice(Math.max(0, index - 7), index + 1).reduce((sum, value) => sum + value, 0);
+  return told.map((_, index) => {
+    const answers = recent(told, index) + recent(settled, index);
+    return answers ? recent(state.rows[name], index) / answers : null;
   });
 }
 

@@ -15,7 +15,7 @@ export function number(value, digits = 3) {
   if (value === null || value === undefined) return '–';
   if (value === 0) return '0';
   const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1).replace('e+', 'e').replace('-', '−').replace('e-', 'e−');
+  if (size >= 1e6 || size < 1e-4) return String(Number(value.toPrecision(digits)).toExponential()).replace('e+', 'e').replaceAll('-', '−');
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
   return value.toLocaleString('en', { maximumFractionDigits: Math.min(decimals, 6) }).replace('-', '−');
 }
