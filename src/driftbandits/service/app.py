@@ -22,7 +22,7 @@ from driftbandits.service.state import Service, admit
 from driftbandits.store import Store, StoreError
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None) -> Gate:
     """The service as an application for any ASGI server: one process per application, as its Sessions are in memory."""
     settings = settings or Settings()
     metrics = Metrics()
@@ -48,14 +48,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.add_middleware(Gate, most_body=settings.most_body, metrics=metrics)
     add_error_handlers(app)
     app.include_router(decisions.fast)
     app.include_router(decisions.router)
     app.include_router(experiments.router)
     _add_probes(app, metrics)
     # The dashboard's router is mounted here: app.include_router(dashboard.router)
-    return app
+    return Gate(app, settings.most_body, metrics, decisions.SHORTCUTS)
 
 
 def _add_probes(app: FastAPI, metrics: Metrics) -> None:

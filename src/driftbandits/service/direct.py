@@ -1,7 +1,4 @@
-"""Routes for the two verbs that must be fast: the endpoint gets the request itself, and describes itself to OpenAPI.
-
-FastAPI's way from request to arguments and back costs more than a whole ask.
-"""
+"""Routes for the verbs that must be fast: the endpoint gets the request itself, and describes itself to OpenAPI."""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ def serve(settings: Settings) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
         backlog=2048,
     )
