@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftbandits.service import decisions, experiments
+from driftbandits.service import decisions, experiments, reference
 from driftbandits.service.access import Access, auth_needed
 from driftbandits.service.errors import add_error_handlers, refuse
 from driftbandits.service.gate import Gate
@@ -52,6 +52,7 @@ def create_app(settings: Settings | None = None) -> Gate:
     app.include_router(decisions.fast)
     app.include_router(decisions.router)
     app.include_router(experiments.router)
+    app.include_router(reference.router)
     _add_probes(app, metrics)
     # The dashboard's router is mounted here: app.include_router(dashboard.router)
     return Gate(app, settings.most_body, metrics, decisions.SHORTCUTS)
