@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftbandits.service import decisions, experiments
+from driftbandits.service import decisions, experiments, reference
 from driftbandits.service.access import Access, auth_needed
 from driftbandits.service.dashboard import routes as dashboard
 from driftbandits.service.errors import add_error_handlers, refuse
@@ -23,7 +23,7 @@ from driftbandits.service.state import Service, admit
 from driftbandits.store import Store, StoreError
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings | None = None) -> Gate:
     """The service as an application for any ASGI server: one process per application, as its Sessions are in memory."""
     settings = settings or Settings()
     metrics = Metrics()
@@ -48,15 +48,15 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.add_middleware(Gate, most_body=settings.most_body, metrics=metrics)
     app.state.stopping = lambda: False  # run.py knows better
     add_error_handlers(app)
     app.include_router(decisions.fast)
     app.include_router(decisions.router)
     app.include_router(experiments.router)
+    app.include_router(reference.router)
     app.include_router(dashboard.router)
     _add_probes(app, metrics)
-    return app
+    return Gate(app, settings.most_body, metrics, decisions.SHORTCUTS)
 
 
 def _add_probes(app: FastAPI, metrics: Metrics) -> None:

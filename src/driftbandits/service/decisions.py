@@ -90,6 +90,9 @@ async def tell_many(request: Request) -> Response:
     return await _perform(service, request, body, work)
 
 
+SHORTCUTS = {"ask": ask, "ask_many": ask_many, "tell": tell, "tell_many": tell_many}
+
+
 @router.get("/explain/{decision}", responses=REFUSALS)
 async def explain(
     request: Request, experiment: str, decision: Annotated[str, Path(description="A Decision's id.")]

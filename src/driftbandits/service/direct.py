@@ -1,7 +1,4 @@
-"""Routes for the two verbs that must be fast: the endpoint gets the request itself, and describes itself to OpenAPI.
-
-FastAPI's way from request to arguments and back costs more than a whole ask.
-"""
+"""Routes for the verbs that must be fast: the endpoint gets the request itself, and describes itself to OpenAPI."""
 
 from __future__ import annotations
 
@@ -55,11 +52,22 @@ def described(response: type[BaseModel], body: type[BaseModel] | None = None) ->
     """Arguments of a Direct route that tell OpenAPI what the endpoint reads by itself."""
     extra: dict[str, Any] = {"parameters": [EXPERIMENT, KEY_HEADER]}
     if body is not None:
-        schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
-        schema.pop("$defs", None)
-        extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        schema = body.model_json_schema()
+        inlined = _inlined(schema, schema.pop("$defs", {}))
+        extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": inlined}}}
     return {
         "response_model": None,
         "responses": {200: {"description": "Done, and on disk.", "model": response}, **REFUSALS},
         "openapi_extra": extra,
     }
+
+
+def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
+    """The schema with every reference replaced by what it means."""
+    if isinstance(schema, list):
+        return [_inlined(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {name: _inlined(value, definitions) for name, value in schema.items()}

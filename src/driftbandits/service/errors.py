@@ -47,9 +47,17 @@ def refuse(status: int, code: str, message: str, headers: dict[str, str] | None 
     return Response(body, status, headers, "application/json")
 
 
-def refuse_for(error: Exception) -> Response:
-    """The refusal that an exception means."""
-    kind = next(kind for kind in type(error).__mro__ if kind in STATUSES)
+def refuse_for(error: Exception, path: str) -> Response:
+    """The refusal that an exception means; 500 when it is a bug."""
+    kind = next((kind for kind in type(error).__mro__ if kind in STATUSES), None)
+    if isinstance(error, RequestValidationError | ValidationError):
+        return refuse(422, "input", explain_invalid(error.errors()))
+    if isinstance(error, HTTPException):
+        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
+        return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))
+    if kind is None:
+        log.error("bug", path=path, exc_info=error)
+        return refuse(500, "bug", "something went wrong here that should not; the log tells what")
     status, code = STATUSES[kind]
     if isinstance(error, BusyError):
         return refuse(status, code, str(error), {"Retry-After": RETRY_AFTER}, holder=error.holder, url=error.url)
@@ -77,27 +85,10 @@ def explain_invalid(errors: Any) -> str:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """From here on nothing but a bug is answered in another shape."""
+    """From here on nothing is answered in another shape."""
 
-    async def on_known(_: Request, error: Exception) -> Response:
-        return refuse_for(error)
+    async def on_error(request: Request, error: Exception) -> Response:
+        return refuse_for(error, request.url.path)
 
-    async def on_invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError | ValidationError)
-        return refuse(422, "input", explain_invalid(error.errors()))
-
-    async def on_http(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
-        return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))
-
-    async def on_bug(request: Request, error: Exception) -> Response:
-        log.error("bug", path=request.url.path, exc_info=error)
-        return refuse(500, "bug", "something went wrong here that should not; the log tells what")
-
-    for known in (InputError, NoTokenError, ForbiddenError):
-        app.add_exception_handler(known, on_known)
-    for invalid in (RequestValidationError, ValidationError):
-        app.add_exception_handler(invalid, on_invalid)
-    app.add_exception_handler(HTTPException, on_http)
-    app.add_exception_handler(Exception, on_bug)
+    for kind in (InputError, NoTokenError, ForbiddenError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, on_error)

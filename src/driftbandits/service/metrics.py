@@ -24,9 +24,10 @@ class Metrics:
         self.settled = Counter(
             "driftbandits_settled", "Decisions settled without their reward.", registry=self.registry
         )
-        self.responses = Counter(
+        self._responses = Counter(
             "driftbandits_responses", "HTTP responses, by status.", ["status"], registry=self.registry
         )
+        self._by_status: dict[int, Counter] = {}
         self.commit_seconds = Histogram(
             "driftbandits_commit_seconds", "Time of one commit to disk.", buckets=SECONDS, registry=self.registry
         )
@@ -36,6 +37,12 @@ class Metrics:
             buckets=SIZES,
             registry=self.registry,
         )
+
+    def count_response(self, status: int) -> None:
+        """One more response."""
+        if status not in self._by_status:
+            self._by_status[status] = self._responses.labels(status)
+        self._by_status[status].inc()
 
     def watch(self, loaded: Callable[[], tuple[int, int]]) -> None:
         """``loaded()`` gives the experiments in memory and their open Decisions, when someone asks."""

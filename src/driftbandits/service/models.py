@@ -11,6 +11,8 @@ from driftbandits.decisions import Outcome
 
 MOST_ARMS = 1000
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False, description="A number.")]
+Seconds = Annotated[float, Field(gt=0, le=LARGEST_REWARD, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 ExperimentId = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
@@ -26,16 +28,22 @@ class NewExperiment(Request):
 
     id: ExperimentId
     arms: Annotated[list[Name], Field(min_length=1, max_length=MOST_ARMS)]
-    title: Annotated[str, Field(max_length=200)] = ""
+    title: Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")] = ""
     policy: Annotated[str, Field(description="A policy's name; AutoTS, which must be told nothing.")] = "AutoTS"
     policy_settings: Annotated[
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
     ] = {}
-    seed: Annotated[int, Field(ge=0, lt=2**64)] = 0
-    timeout: Annotated[float | None, Field(gt=0, le=LARGEST_REWARD, allow_inf_nan=False)] = None
-    default_reward: Reward | None = None
-    propensities: bool = True
-    drift: Annotated[float | None, Field(ge=0, le=1)] = None
+    seed: Annotated[int, Field(ge=0, lt=2**64, description="Choices repeat when it does.")] = 0
+    timeout: Annotated[
+        Seconds | None, Field(description="Seconds after which a Decision is settled without its reward; null: never.")
+    ] = None
+    default_reward: Annotated[
+        Reward | None, Field(description="Learnt in place of a reward that never came; null: it is dropped.")
+    ] = None
+    propensities: Annotated[bool, Field(description="Keep the exact probability of every choice.")] = True
+    drift: Annotated[
+        Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
+    ] = None
 
 
 class AskMany(Request):
@@ -47,7 +55,7 @@ class AskMany(Request):
 class Tell(Request):
     """The reward of one Decision."""
 
-    id: str
+    id: Annotated[str, Field(max_length=100, description="The Decision's id.")]
     reward: Reward
 
 

@@ -30,9 +30,9 @@ def serve(settings: Settings) -> None:
     url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
     if settings.url is None:
         settings = settings.model_copy(update={"url": url})
-    app = create_app(settings)
+    gate = create_app(settings)
     config = uvicorn.Config(
-        app,
+        gate,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         http="httptools",
         ws="none",
@@ -40,6 +40,7 @@ def serve(settings: Settings) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
         backlog=2048,
     )
@@ -47,7 +48,7 @@ def serve(settings: Settings) -> None:
         "serving", url=url, store=store.url, tokens="needed" if auth else "not needed: this machine only"
     )
     server = uvicorn.Server(config)
-    app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
+    gate.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
     server.run(sockets=[listening])
 
 
