@@ -74,7 +74,8 @@ def _merge(rows: list[Row]) -> Row:
 
 def curves(rows: list[Row], arm: int, rolling: int = 8) -> list[tuple[float, ...]]:
     """Of one arm: rolling share and mean with its interval, and the policy's lead over the arm alone."""
-    found, lead, alone = [], 0.0, math.nan
+    found: list[tuple[float, ...]] = []
+    lead, alone = 0.0, math.nan
     for index, row in enumerate(rows):
         came = [each for before in rows[max(0, index - rolling + 1) : index + 1] for each in before["came"][arm]]
         mean = sum(reward for reward, _ in came) / len(came) if came else math.nan

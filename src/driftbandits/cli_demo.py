@@ -24,7 +24,7 @@ def demo(*, port: int = 8000, browser: bool = True) -> None:
     import webbrowser
     from pathlib import Path
 
-    from driftbandits.service.demo_world import run_world
+    from driftbandits.demo import run_world
     from driftbandits.service.run import serve
     from driftbandits.service.settings import Settings
 

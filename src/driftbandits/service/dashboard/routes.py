@@ -127,7 +127,7 @@ async def _events(request: Request, service: Service, id: str, span: str, after:
                     beat = time.monotonic()
                     yield event
         except (InputError, NoTokenError) as error:
-            yield _event("refusal", bytes(refuse_for(error).body).decode())
+            yield _event("refusal", bytes(refuse_for(error, "/v1/live").body).decode())
             return
         if time.monotonic() - beat > BEAT:
             beat = time.monotonic()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import itertools
 import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import numpy as np
+
+from driftbandits.client import AsyncClient, AsyncRemoteSession, RefusedError, UnavailableError
 
 TICK = 0.05
 """Seconds between two requests of each kind."""
@@ -21,9 +22,13 @@ TICK = 0.05
 
 @dataclass(frozen=True)
 class Visitors:
-    """Those of one experiment: as it is created, the mean reward of each arm at a step, and how they behave."""
+    """Those of one experiment: what it is declared as, the mean reward of each arm at a step, and how they behave.
 
-    experiment: dict[str, Any]
+    Of each tick's ``each_tick`` Decisions a share ``never`` is never answered, the others after an exponential time.
+    """
+
+    id: str
+    declared: dict[str, Any]
     means: Callable[[int], list[float]]
     each_tick: int = 3
     delay: float = 0.4
@@ -47,8 +52,8 @@ def _hurries(step: int) -> list[float]:
 
 VISITORS = (
     Visitors(
+        "checkout-button",
         {
-            "id": "checkout-button",
             "title": "Checkout button",
             "arms": ["blue button", "green button"],
             "policy": "SnoozeItTight",
@@ -59,8 +64,8 @@ VISITORS = (
         _turns,
     ),
     Visitors(
+        "headline",
         {
-            "id": "headline",
             "title": "Headline of the day",
             "arms": ["Rain again", "Ten easy soups", "The lost map", "Who won?"],
             "timeout": 10.0,
@@ -69,8 +74,8 @@ VISITORS = (
         delay=1.5,
     ),
     Visitors(
+        "shipping-note",
         {
-            "id": "shipping-note",
             "title": "Shipping note, drift declared too small",
             "arms": ["free from 40", "two days"],
             "policy": "KalmanTS",
@@ -90,39 +95,38 @@ def run_world(url: str, stop: threading.Event, ready: Callable[[], None]) -> Non
 
 
 async def _run(url: str, stop: threading.Event, ready: Callable[[], None]) -> None:
-    async with httpx.AsyncClient(base_url=url, timeout=10) as client:
-        while not stop.is_set():
-            try:
-                if (await client.get("/readyz")).status_code == 200:
-                    break
-            except httpx.TransportError:
-                await asyncio.sleep(TICK)
-        if stop.is_set():
-            return
-        for visitors in VISITORS:
-            (await client.post("/v1/experiments", json=visitors.experiment)).raise_for_status()
-        ready()
-        await asyncio.gather(*(_visit(client, visitors, stop) for visitors in VISITORS))
+    async with AsyncClient(url, patience=1.0) as client:
+        opened = [await _open(client, visitors, stop) for visitors in VISITORS]
+        if not stop.is_set():
+            ready()
+        pairs = zip(VISITORS, opened, strict=True)
+        await asyncio.gather(*(_visit(session, visitors, stop) for visitors, session in pairs if session))
 
 
-async def _visit(client: httpx.AsyncClient, visitors: Visitors, stop: threading.Event) -> None:
-    luck = np.random.default_rng(0)
-    arms, path = visitors.experiment["arms"], f"/v1/experiments/{visitors.experiment['id']}"
-    coming: list[tuple[float, int, dict[str, Any]]] = []
-    order = itertools.count()
+async def _open(client: AsyncClient, visitors: Visitors, stop: threading.Event) -> AsyncRemoteSession | None:
+    """The experiment, as soon as the service is there."""
     while not stop.is_set():
         try:
-            asked = await client.post(f"{path}/ask_many", json={"count": visitors.each_tick})
-            for decision in asked.json().get("decisions", ()):  # a paused experiment makes none
-                mean = visitors.means(decision["step"])[arms.index(decision["arm"])]
-                reward = {"id": decision["id"], "reward": float(luck.random() < mean)}
+            return await client.open(visitors.id, **visitors.declared)
+        except UnavailableError:
+            await asyncio.sleep(TICK)
+    return None
+
+
+async def _visit(session: AsyncRemoteSession, visitors: Visitors, stop: threading.Event) -> None:
+    luck = np.random.default_rng(0)
+    arms: list[str] = visitors.declared["arms"]
+    coming: list[tuple[float, str, float]] = []
+    while not stop.is_set():
+        with suppress(RefusedError, UnavailableError):  # someone paused it, or the service is about to stop
+            for decision in await session.ask_many(visitors.each_tick):
+                mean = visitors.means(decision.step)[arms.index(decision.arm)]
+                when, reward = time.monotonic() + luck.exponential(visitors.delay), float(luck.random() < mean)
                 if luck.random() >= visitors.never:
-                    heapq.heappush(coming, (time.monotonic() + luck.exponential(visitors.delay), next(order), reward))
-            due = []
-            while coming and coming[0][0] <= time.monotonic():
-                due.append(heapq.heappop(coming)[2])
-            if due:
-                await client.post(f"{path}/tell_many", json={"rewards": due})
-        except httpx.TransportError:
-            pass  # the service stops, or is not there for a moment
+                    heapq.heappush(coming, (when, decision.id, reward))
+        due = []
+        while coming and coming[0][0] <= time.monotonic():
+            due.append(heapq.heappop(coming)[1:])
+        with suppress(RefusedError, UnavailableError):
+            await session.tell_many(due)
         await asyncio.sleep(TICK)
