@@ -171,7 +171,8 @@ export class Lines extends Chart {
     const others = all(data.series.slice(this.rangeOf).map(each => each.values));
     if (others.length) high = Math.min(Math.max(high, ...others), low + this.stretch * size);
     if (bands.length) { low = Math.max(Math.min(low, ...bands), low - size / 4); high = Math.min(Math.max(high, ...bands), high + size / 4); }
-    const pad = .04 * (high - low || size);
+    if (low === high) return low === 0 ? [0, 1] : [low - size / 2, high + size / 2];
+    const pad = .04 * (high - low);
     return [low === 0 ? 0 : low - pad, high === 0 ? 0 : high + pad];
   }
 
