@@ -35,6 +35,8 @@ def make_curves(rows: Rows, origin: float) -> Curves:
         share, snoozed = _rolling(arm["asks"]) / _rolling(steps), arm["snoozed"] / steps
     answered, earned = arm["rewards"].sum(axis=1, keepdims=True), arm["total"].sum(axis=1, keepdims=True)
     lead = np.cumsum(np.where(np.isnan(alone), 0.0, earned - answered * alone), axis=0)
+    rounding = 1e-9 * np.cumsum(np.abs(earned) + np.nan_to_num(np.abs(answered * alone)), axis=0)
+    lead = np.where(np.abs(lead) <= rounding, 0.0, lead)
     return Curves(
         whole,
         {
