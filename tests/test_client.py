@@ -59,9 +59,9 @@ def test_the_exceptions_of_a_session(client: Client) -> None:
     with pytest.raises(ExpiredError):
         hasty.tell("hasty-1", 1.0)
     slow = client.open("slow", arms=["red", "blue"], policy="SnoozeIt", policy_settings=SNOOZE)
-    client.open("slow", arms=["red", "blue"], policy_settings=SNOOZE)
+    client.open("slow", arms=["red", "blue"], policy="SnoozeIt", policy_settings=SNOOZE)
     with pytest.raises(InputError, match="drift"):
-        client.open("slow", arms=["red", "blue"], policy_settings={"drift": 0.5})
+        client.open("slow", arms=["red", "blue"], policy="SnoozeIt", policy_settings=SNOOZE | {"drift": 1e-4})
     slow.tell(slow.ask().id, 0.0)
     with pytest.raises(ConflictError):
         slow.tell("slow-1", 1.0)

@@ -145,8 +145,8 @@ def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
     for name, value in (wanted | declared.get("policy_settings", {})).items():
         if (list(value) if name == "arms" else value) != there.get(name):
             raise InputError(
-                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}. Choose another id, or drop "
-                f"{name}"
+                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}. Choose another id, or "
+                f"drop {name}"
             )
 
 
