@@ -30,6 +30,20 @@ from driftbandits.testing.store import fold
 from test_policies import lively
 from test_session import Clock
 
+def test_old_rewards_are_dropped_however_they_were_bundled() -> None:
+    store = db.Store("sqlite://")
+    store.create("x", arms=["a", "b"], policy=db.RoundRobin())
+    writer = store.acquire("x")
+    late = writer.session.ask()
+    for _ in range(50):
+        writer.session.tell(writer.session.ask().id, 0.5)
+    last = writer.session.ask()
+    assert last.arm == late.arm
+    writer.session.tell_many([(last.id, 0.25), (late.id, 0.75)])
+    store.append([(writer, writer.session.journal or [])])
+    assert fold(store, "x").snapshot() == writer.session.snapshot()
+
+
 rewards = st.one_of(st.floats(-1e100, 1e100), st.integers(-5, 5), st.booleans(), st.just(-0.0))
 act = st.one_of(
     st.tuples(st.just("ask"), st.integers(1, 4)),

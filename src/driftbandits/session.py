@@ -152,8 +152,8 @@ class Session:
             step = self._step_of(id)
             outcome = Outcome.UNKNOWN if step is None else self._judge(step, reward, meant)
             if outcome is Outcome.NEW and step is not None:
-                meant[step] = float(reward)
-                fresh.append(Told(step, float(reward), now))
+                meant[step] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
+                fresh.append(Told(step, meant[step], now))
             outcomes.append(outcome)
         self._apply_rewards(fresh)
         return outcomes

@@ -45,7 +45,7 @@ class StoreContract(ABC):
     def pairs(self, store: Store, writer: Writer, count: int) -> list[Decision]:
         """Ask and tell so many times, and append."""
         decisions = writer.session.ask_many(count)
-        writer.session.tell_many((decision.id, decision.step % 7 / 7) for decision in decisions)
+        writer.session.tell_many((decision.id, decision.step % 7 / -7) for decision in decisions)
         store.append([(writer, _journal(writer))])
         return decisions
 
