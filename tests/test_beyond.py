@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItTight, windows
+from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItK, NaiveSnoozeItTight, windows
 
 KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "outliers", "shifted"]
 
@@ -119,19 +119,54 @@ def test_snoozeittight(
     rewards = means + 0.5 * rng.standard_normal((steps, 2))
     if kind == "bernoulli":
         rewards = (rng.random((steps, 2)) < means).astype(float)
-    play, twin = (
-        db.Online(db.SnoozeItTight(horizon, drift, confidence), 2),
-        NaiveSnoozeItTight(horizon, drift, confidence),
-    )
+    twin = NaiveSnoozeItTight(horizon, drift, confidence)
+    follow_events(db.Online(db.SnoozeItTight(horizon, drift, confidence), 2), twin, rewards)
+
+
+def follow_events(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
+    """Every arm and every event must agree."""
     events: list[dict[str, Any]] = []
-    for step, pair in enumerate(rewards):
+    for step, row in enumerate(rewards):
         arm = play.select()
         assert arm == twin.select(), f"another arm at step {step + 1}"
-        play.update(arm, pair[arm])
-        twin.update(arm, pair[arm])
+        play.update(arm, row[arm])
+        twin.update(arm, row[arm])
         event = play.state.event[0]
         if event.count > len(events):
             events.append({name: event[name].item() for name in event.dtype.names})
     assert len(events) == len(twin.events)
     for mine, other in zip(events, twin.events, strict=True):
         assert all(math.isclose(mine[name], value, rel_tol=1e-9) for name, value in other.items()), (mine, other)
+    return events
+
+
+def waving(kind: str, seed: int, steps: int, n_arms: int, gap: float, swing: float) -> np.ndarray[Any, Any]:
+    """Rewards of arms that take turns in being the best."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    phase = 2 * np.pi * np.arange(n_arms) / n_arms
+    means = 0.5 + 0.5 * gap * np.cos(swing * np.arange(steps)[:, None] + phase)
+    if kind == "bernoulli":
+        return (rng.random((steps, n_arms)) < means).astype(float)
+    return np.asarray(means + 0.5 * rng.standard_normal((steps, n_arms)))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    kind=st.sampled_from(["gaussian", "bernoulli"]),
+    seed=st.integers(0, 2**32),
+    steps=st.integers(50, 600),
+    n_arms=st.sampled_from([2, 3, 4, 5, 8, 20]),
+    gap=st.sampled_from([0.0, 0.3, 1.0]),
+    swing=st.sampled_from([0.0, 0.003, 0.05]),
+    horizon=st.sampled_from([1, 2, 20, 1_000, 162_755]),
+    drift=st.sampled_from([0.0, 1e-5, 1e-4, 1e-3, 1e-2]),
+    confidence=st.sampled_from([0.05, 0.1, 0.3, 1.0]),
+)
+def test_snoozeitk(
+    kind: str, seed: int, steps: int, n_arms: int, gap: float, swing: float, horizon: int, **options: float
+) -> None:
+    play, twin = (
+        db.Online(db.SnoozeItK(horizon, **options), n_arms),
+        NaiveSnoozeItK(n_arms, horizon, **options),
+    )
+    follow_events(play, twin, waving(kind, seed, steps, n_arms, gap, swing))

@@ -14,6 +14,7 @@ _HOMES = {
     "AutoTS": "policies",
     "DriftUCB": "policies",
     "KalmanTS": "policies",
+    "SnoozeItK": "policies",
     "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Bounded": "noise",
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SnoozeItK as SnoozeItK
     from driftbandits.policies import SnoozeItTight as SnoozeItTight
     from driftbandits.policies import SuccessiveElimination as SuccessiveElimination
     from driftbandits.policies import SWUCBSharp as SWUCBSharp

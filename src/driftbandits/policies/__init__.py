@@ -27,6 +27,7 @@ from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
 from driftbandits.policies.snoozeit import SnoozeIt
+from driftbandits.policies.snoozeitk import SnoozeItK
 from driftbandits.policies.snoozeittight import SnoozeItTight
 from driftbandits.policies.successive_elimination import SuccessiveElimination
 from driftbandits.policies.swts import SWTS
@@ -42,6 +43,7 @@ POLICIES: dict[str, type[Policy]] = {
         AutoTS,
         DriftUCB,
         KalmanTS,
+        SnoozeItK,
         SnoozeItTight,
         DiscountedTS,
         DUCB,
@@ -96,6 +98,7 @@ __all__ = [
     "RoundRobin",
     "SWUCBSharp",
     "SnoozeIt",
+    "SnoozeItK",
     "SnoozeItTight",
     "SuccessiveElimination",
     "ThompsonSampling",
