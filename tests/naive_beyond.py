@@ -248,9 +248,9 @@ class NaiveSnoozeItK:
                     choices.append((best[2], other, theirs.index(best) + 1))
         lead, ahead, window = max(choices, key=lambda choice: choice[0])
         until = self.t + self.steps(lead)
-        event = {"start": self.starts[frozenset((ahead, behind))], "passed": self.t, "arm": ahead, "behind": behind}
-        event |= {"window": window, "lead": lead, "snoozed": int(until > self.t), "until": until}
-        self.events.append(event)
+        event = {"passed": self.t, "arm": ahead, "behind": behind, "window": window, "lead": lead, "until": until}
+        start, snoozed = self.starts[frozenset((ahead, behind))], int(until > self.t)
+        self.events.append({**event, "start": start, "snoozed": snoozed})
         if until > self.t:
             self.until[behind] = until
         else:

@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AutoTS": "policies",
+    "Doubling": "policies",
     "DriftUCB": "policies",
     "KalmanTS": "policies",
     "SnoozeItK": "policies",
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import AdSwitch as AdSwitch
     from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import DiscountedTS as DiscountedTS
+    from driftbandits.policies import Doubling as Doubling
     from driftbandits.policies import DriftUCB as DriftUCB
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit

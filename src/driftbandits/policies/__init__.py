@@ -13,6 +13,7 @@ from driftbandits.policies.base import Policy
 from driftbandits.policies.bob import BOB
 from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.discounted_ts import DiscountedTS
+from driftbandits.policies.doubling import Doubling
 from driftbandits.policies.driftucb import DriftUCB
 from driftbandits.policies.ducb import DUCB
 from driftbandits.policies.exp3s import Exp3S
@@ -88,6 +89,7 @@ __all__ = [
     "AdSwitch",
     "AutoTS",
     "DiscountedTS",
+    "Doubling",
     "DriftUCB",
     "Exp3S",
     "ExploreThenCommit",

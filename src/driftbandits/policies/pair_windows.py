@@ -6,7 +6,7 @@ in it by V - v(p, q) > C sqrt(w), where V = total_x - total_y now and v(p, q) = 
 before these pulls. As in ``snooze_windows``, that is a question to a convex hull: of the points (number of p, v), the
 lower one if x leads, the upper one if y does. An ordered pair x, y with a direction is a "side".
 
-All recent pulls stand in one ring, ``pulls``: the one of step t at t modulo its length, a power of two, each with a link
+All recent pulls stand in one ring, ``pulls``, the one of step t at t modulo its length, a power of two; each is linked
 to its arm's next. So memory is O(T), not O(K T). The State of a policy that uses it has ``run`` (with the time ``t``),
 ``rule`` (with C in ``threshold``), ``arms``, ``pairs``, ``sides``, ``pulls``, ``pool`` and ``vertices``. Pair x, y is
 number K x + y; p and q are times, and 0 where there is none.
@@ -28,7 +28,7 @@ ROOM = 4096
 
 
 def new_arms(n_arms: int, **columns: str) -> Records:
-    """For each arm, since it last woke: pulls, rewards and times of pulls summed up, rewards ``before`` the last one."""
+    """For each arm, since it last woke: pulls, their rewards and times summed up, rewards ``before`` the last one."""
     return records(n_arms, last="i8", count="i8", total="f8", before="f8", times="i8", **columns)
 
 

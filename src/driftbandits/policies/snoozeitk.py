@@ -12,6 +12,7 @@ from driftbandits.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.belief import Belief, Snooze
 from driftbandits.policies.hulls import new_pool, new_vertices
 from driftbandits.policies.hulls import with_room as with_vertices
 from driftbandits.policies.pair_windows import (
@@ -89,7 +90,7 @@ class SnoozeItK(Policy):
         rule = records(1, threshold="f8", radius="f8")
         for name, value in self.parameters(n_arms).items():
             rule[name] = value
-        arms = new_arms(n_arms, active="i8", wake="f8")
+        arms = new_arms(n_arms, active="i8", wake="f8", since="i8", better="i8", window="i8", lead="f8")
         arms.active = 1
         event = {"count": "i8", "start": "i8", "passed": "i8", "arm": "i8", "behind": "i8", "window": "i8"}
         state = SnoozeItKState(
@@ -112,6 +113,15 @@ class SnoozeItK(Policy):
         points = (n_arms - 1) * (steps + 2 * n_arms)
         vertices = with_vertices(state.pool, state.vertices, points)
         return state._replace(pulls=with_room(state, steps), vertices=vertices)
+
+    def belief(self, state: SnoozeItKState) -> Belief:
+        asleep = [(index, arm) for index, arm in enumerate(state.arms) if not arm.active]
+        return Belief(
+            snoozed=tuple(
+                Snooze(index, int(arm.better), float(arm.lead), int(arm.window), int(arm.since), float(arm.wake))
+                for index, arm in asleep
+            )
+        )
 
     def select(self, state: SnoozeItKState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]
@@ -161,6 +171,10 @@ def _conclude(state: SnoozeItKState, x: int, y: int, drift: float) -> bool:
     if event.snoozed:
         arms[behind].active = 0
         arms[behind].wake = event.until
+        arms[behind].since = run.t
+        arms[behind].better = ahead
+        arms[behind].window = window
+        arms[behind].lead = lead
         run.wake = min(run.wake, event.until)
         forget_pulls(state, behind)
     else:
@@ -173,7 +187,7 @@ def _snooze_steps(lead: float, drift: float) -> float:
     """For so many steps a lead is sure not to be lost."""
     if lead <= 0.0:
         return 0.0
-    return np.floor(lead / (2.0 * drift)) if drift > 0.0 else np.inf  # type: ignore[no-any-return]
+    return np.floor(lead / (2.0 * drift)) if drift > 0.0 else np.inf
 
 
 @kernel
