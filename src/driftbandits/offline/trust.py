@@ -1,6 +1,6 @@
 """Can a log answer? Tests what it claims of itself, and refuses, saying what would be needed.
 
-All tests are two-sided; each refuses a log that tells the truth once in 10,000 times.
+Both tests are two-sided; each refuses a log that tells the truth once in 10,000 times.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits.errors import InputError
+from driftbandits.kernels import loop
 from driftbandits.offline.log import Log
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -22,6 +23,15 @@ RARE = 1e-4
 MOST_CERTAIN = 0.1
 """The largest share of steps at which the policy that ran had no choice (probability 1)."""
 PARTS = 20
+WAVE = 100.0
+"""Steps over which an arm's share, and its usual reward, are followed."""
+CLUES = (
+    "was chosen more or less often than that",
+    "came in waves",
+    "followed itself more or less often than that",
+    "was repeated more or less often after high rewards",
+)
+"""What may give the lie to a log: g = 1; the recent mean of D; 1{A(t-1) = a}; that times the last reward's surprise."""
 FEWEST = 100
 """Rows that a replay must be able to use, and effective rows behind the estimate for an arm alone."""
 
@@ -80,7 +90,8 @@ def evidence(log: Log, logged: str | None = None, missing: float | None = None) 
     used = came & ~certain
     if used.sum() < FEWEST:
         raise InputError(f"only {used.sum():,} rows of the log can be used; at least {FEWEST} are needed")
-    _check_weights(log.names, log.arms[~certain], probability[~certain])
+    claim = "the log was not drawn uniformly" if logged else "the probabilities can't be right"
+    _check_chances(log, ~certain, probability, claim)
     return Evidence(log.names, log.arms[used], rewards[used], probability[used], tuple(notes))
 
 
@@ -97,50 +108,7 @@ def _probability(log: Log, logged: str | None) -> Array:
             "probability of each choice; or, if every arm had the same chance whatever the rewards were, say "
             "logged='uniform' (--logged uniform), which is then tested"
         )
-    check_uniform(log)
     return np.full(len(log), 1.0 / log.n_arms)
-
-
-def check_uniform(log: Log) -> None:
-    """Raise InputError when the log contradicts that arms were drawn uniformly, one independent of the other.
-
-    If they were, then the arms in each part of the log are uniform; so is A(t+1) - A(t) mod K; and whether an arm
-    comes twice in a row has nothing to do with its reward.
-    """
-    arms, K = log.arms.astype(np.int64), log.n_arms
-    parts = max(1, min(PARTS, len(log) // (20 * K)))
-    part = np.arange(len(log)) * parts // len(log)
-    shares = np.bincount(part * K + arms, minlength=parts * K).reshape(parts, K)
-    turns = np.bincount(np.diff(arms) % K, minlength=K)[None, :]
-    again, reward = np.diff(arms) == 0, log.rewards[:-1]
-    came = np.isfinite(reward)
-    centred = reward[came] - reward[came].mean() if came.any() else reward[came]
-    scale = math.sqrt((1 - 1 / K) / K * (centred**2).sum())
-    pull = float(((again[came] - 1 / K) * centred).sum()) / scale if scale > 0 else 0.0
-    found = {
-        "the shares of the arms": chance_of_counts(shares),
-        "which arm follows which": chance_of_counts(turns),
-        "whether an arm is repeated after a high reward": _chance_of(pull),
-    }
-    for what, chance in found.items():
-        if chance < RARE:
-            raise InputError(
-                f"the log was not drawn uniformly: {what} would be as uneven as here with a chance of {chance:.1g}. "
-                "Log the probability of each choice instead"
-            )
-
-
-def chance_of_counts(counts: Array) -> float:
-    """The chance that counts, uniform in each row, are as uneven as these: chi-squared, by Wilson and Hilferty.
-
-    >>> round(chance_of_counts(np.array([[60, 40]])), 3), chance_of_counts(np.array([[900, 100]])) < 1e-9
-    (0.046, True)
-    """
-    expected = counts.sum(axis=1, keepdims=True) / counts.shape[1]
-    freedom = counts.shape[0] * (counts.shape[1] - 1)
-    ratio = float(((counts - expected) ** 2 / expected).sum()) / freedom
-    spread = 2 / (9 * freedom)
-    return NormalDist().cdf((1 - spread - ratio ** (1 / 3)) / math.sqrt(spread))
 
 
 def _chance_of(z: float) -> float:
@@ -169,18 +137,53 @@ def _check_missing(log: Log, came: Array) -> None:
         )
 
 
-def _check_weights(names: tuple[str, ...], arms: Array, probability: Array) -> None:
-    """If the probabilities are right and no arm was ever out of reach, an arm's 1/p add up to the number of steps."""
-    inverse = 1.0 / probability
-    sums = np.bincount(arms, inverse, len(names))
-    variance = np.bincount(arms, inverse**2 - inverse, len(names))
-    counts = np.bincount(arms, minlength=len(names))
-    for name, total, spread, count in zip(names, sums, variance, counts, strict=True):
-        z = (total - len(arms)) / math.sqrt(spread) if spread > 0 else 0.0
-        # Of an arm seen a few times only, the variance is not known: its estimate is refused on its own.
-        if count >= FEWEST and _chance_of(z) < RARE / len(names):
-            raise InputError(
-                f"the probabilities can't be right, or arm {name!r} was out of reach at times: its 1/probability add "
-                f"up to {total / len(arms):.3f} a step in place of 1 ({z:+.1f} standard errors). Log the probability "
-                "with which the arm was chosen at that step, and give every arm a chance at every step"
-            )
+def _check_chances(log: Log, used: Array, probability: Array, claim: str) -> None:
+    """Refuse probabilities that the log's own choices contradict.
+
+    If they are right and no arm is ever out of reach, D(t) = 1{A(t) = a}/p(t) - 1 has mean 0 given the past, for every
+    arm a; so has g(t) D(t) for every g(t) known before. ``CLUES`` are the g that are tried.
+    """
+    found = _clues(log.arms[used], log.rewards[used], probability[used], log.n_arms)
+    counts = np.bincount(log.arms[used], minlength=log.n_arms)
+    # Of an arm seen a few times only, the variance is not known: its estimate is refused on its own.
+    z = np.where(counts[:, None] >= FEWEST, found, 0.0)
+    arm, clue = (int(index) for index in np.unravel_index(np.abs(z).argmax(), z.shape))
+    if _chance_of(float(z[arm, clue])) < RARE / z.size:
+        raise InputError(
+            f"{claim}: arm {log.names[arm]!r} {CLUES[clue]} ({z[arm, clue]:+.1f} standard errors). Log the probability "
+            "with which an arm was chosen at that step, and give every arm a chance at every step"
+        )
+
+
+@loop
+def _clues(arms: Array, rewards: Array, probability: Array, n_arms: int) -> Array:
+    """For each arm and clue, sum of g D in standard errors."""
+    sums, squares, sizes = np.zeros((n_arms, 4)), np.zeros((n_arms, 4)), np.zeros((n_arms, 4))
+    spread, recent, usual, known = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
+    clue = np.zeros(4)
+    clue[0] = 1.0
+    last, surprise = -1, 0.0
+    for step in range(len(arms)):
+        for arm in range(n_arms):
+            excess = 1.0 / probability[step] - 1.0 if arms[step] == arm else -1.0
+            clue[1] = recent[arm]
+            clue[2] = 1.0 if arm == last else 0.0
+            clue[3] = surprise if arm == last else 0.0
+            for j in range(4):
+                sums[arm, j] += clue[j] * excess
+                squares[arm, j] += (clue[j] * excess) ** 2
+                sizes[arm, j] += clue[j] ** 2
+            recent[arm] += (excess - recent[arm]) / WAVE
+        last = arms[step]
+        spread[last] += (1.0 / probability[step] - 1.0) / probability[step]
+        surprise = 0.0
+        if np.isfinite(rewards[step]):
+            surprise = rewards[step] - usual[last] if known[last] > 0 else 0.0
+            known[last] += 1
+            usual[last] += (rewards[step] - usual[last]) / min(known[last], WAVE)
+    for arm in range(n_arms):
+        for j in range(4):
+            # What the squares say, but no less than what the probabilities do.
+            variance = max(squares[arm, j], sizes[arm, j] * spread[arm] / len(arms))
+            sums[arm, j] = sums[arm, j] / math.sqrt(variance) if variance > 0 else 0.0
+    return sums
