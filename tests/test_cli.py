@@ -61,18 +61,8 @@ def test_gap_and_bounds(tmp_path: Path) -> None:
 
 def test_replay_prints_and_writes(tmp_path: Path) -> None:
     greedy_log(db.instances.sinusoid(2_000, drift=1e-3), 0.5, 0.3, seed=1).write_csv(tmp_path / "log.csv")
-    words = [
-        "replay",
-        tmp_path / "log.csv",
-        "--policy",
-        "UCB1",
-        "--policy",
-        "RoundRobin",
-        "--replicates",
-        4,
-        "--seed",
-        3,
-    ]
+    policies = ["--policy", "UCB1", "--policy", "RoundRobin"]
+    words = ["replay", tmp_path / "log.csv", *policies, "--replicates", 4, "--seed", 3]
     answer = driftbandits(*words, "--plot", tmp_path / "replay.svg", "--save", tmp_path / "table.csv")
     assert answer.returncode == 0, answer.stderr
     assert "2,000 decisions, 2 arms" in answer.stdout

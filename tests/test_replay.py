@@ -161,12 +161,20 @@ def win_stay(rows: int = 4_000) -> pl.DataFrame:
     return pl.DataFrame({"step": range(rows), "arm": arm, "reward": reward})
 
 
+def sticky(rows: int = 4_000) -> pl.DataFrame:
+    """Each arm follows itself with probability 0.6."""
+    rng = np.random.default_rng(6)
+    arm = np.cumsum(rng.random(rows) < 0.4) % 2
+    return pl.DataFrame({"step": range(rows), "arm": arm, "reward": rng.random(rows)})
+
+
 @pytest.mark.parametrize(
     ("log", "options", "words"),
     [
         (log_of(db.Uniform()), {}, "has no probabilities.*logged='uniform'"),
         (log_of(db.AutoTS()), {"logged": "uniform"}, "not drawn uniformly: arm '[01]' came in waves"),
-        (log_of(db.RoundRobin()), {"logged": "uniform"}, "not drawn uniformly: arm '[01]' followed itself"),
+        (log_of(db.RoundRobin()), {"logged": "uniform"}, "not drawn uniformly: arm '[01]' (came|followed)"),
+        (sticky(), {"logged": "uniform"}, "not drawn uniformly: arm '[01]' followed itself"),
         (win_stay(), {"logged": "uniform"}, "not drawn uniformly: arm '[01]' was repeated"),
         (log_of(db.SnoozeIt(20_000, 5e-4), 1.0), {}, "at 100% of its steps the log's policy had no choice"),
         (log_of(db.AutoTS(), 0.5), {}, "probabilities can't be right: arm '[01]' came in waves"),

@@ -68,7 +68,7 @@ def replay(
     if save is not None and save.suffix.lower() != ".csv":
         raise InputError(f"a table's name must end in .csv; got {str(save)!r}")
     read = read_log(log)
-    print(f"{log}: {len(read):,} decisions, {read.n_arms} arms")
+    print(f"{log}: {len(read):,} decisions, {read.n_arms} arms", flush=True)  # what comes next may take a while
     found = read.drift
     print(f"drift of the means: {found.drift:.2g} a step (95 % interval {found.low:.2g} to {found.high:.2g})")
     print(f"deviation of the rewards: {found.sigma:.2g}", flush=True)
