@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits.checks import check_drift, check_whole
+from driftbandits.checks import LARGEST_REWARD, check_drift, check_whole
 from driftbandits.engine import cores, progress_bar
 from driftbandits.errors import InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
 from driftbandits.offline.log import Log, read_log
 from driftbandits.offline.result import Replay
 from driftbandits.offline.trust import FEWEST, Evidence, evidence
-from driftbandits.online import LARGEST_REWARD
 from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
 
 if TYPE_CHECKING:
