@@ -60,6 +60,7 @@ _HOMES = {
     "kernel": "kernels",
     "plot_detections": "detections",
     "records": "policies.base",
+    "replay": "offline.replay",
     "simulate": "simulation",
     "trajectory": "recording",
 }
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from driftbandits.noise import Bounded as Bounded
     from driftbandits.noise import Gaussian as Gaussian
     from driftbandits.noise import Noise as Noise
+    from driftbandits.offline.replay import replay as replay
     from driftbandits.online import Online as Online
     from driftbandits.policies import BOB as BOB
     from driftbandits.policies import CUSUMUCB as CUSUMUCB

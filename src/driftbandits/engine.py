@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 import sys
 import threading
 import time
@@ -152,6 +153,11 @@ def stream(seed: int, run: int, which: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, which))))
 
 
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def play_all(
     todo: list[tuple[Job, int]], finished: Callable[[Job, int, Run], None], workers: int, progress: bool | None
 ) -> None:
@@ -177,7 +183,8 @@ def play_all(
                 finished(job, run, result)
 
     size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
-    with ThreadPoolExecutor(workers) as pool, _bar(sum(job.instance.horizon for job, _ in todo), progress) as show:
+    steps = sum(job.instance.horizon for job, _ in todo)
+    with ThreadPoolExecutor(workers) as pool, progress_bar("simulating", steps, progress) as show:
         waiting: set[Future[None]] = {pool.submit(work, todo[i : i + size]) for i in range(0, len(todo), size)}
         try:
             while waiting:
@@ -193,7 +200,7 @@ def play_all(
 
 
 @contextmanager
-def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
     """A progress bar that appears when the work takes more than a second; none where nobody watches."""
     if not (sys.stderr.isatty() if progress is None else progress):
         yield lambda done: None
@@ -202,7 +209,7 @@ def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     bar = Progress(
-        TextColumn("simulating"),
+        TextColumn(doing),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
