@@ -29,7 +29,7 @@ from driftbandits.paper.experiments import (
 from driftbandits.paper.figures import plot_confidence, plot_drifts, plot_instances, plot_policies
 from driftbandits.paper.left_open import left_open
 from driftbandits.simulation import Simulation, simulate
-from driftbandits.studies.regret_against_drift import PowerLaw
+from driftbandits.fits import PowerLaw
 
 RUNS = 20
 NOISE = np.random.default_rng(0).normal(size=RUNS)

@@ -70,6 +70,12 @@ class Job:
         self._play(state, 0, lambda steps: True, stop=0)
         self._spare.append(state)
 
+    def elsewhere(self, instance: Instance) -> Job:
+        """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
+        other = replace(self, instance=instance)
+        other._spare, other._advance = self._spare, self._advance
+        return other
+
     def play(self, run: int, go_on: Callable[[int], bool]) -> Run | None:
         """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
         stop = self.instance.horizon
@@ -159,7 +165,7 @@ def play_all(
                 finished(job, run, result)
 
     size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
-    with ThreadPoolExecutor(workers) as pool, _bar(sum(job.instance.horizon for job, _ in todo), progress) as show:
+    with ThreadPoolExecutor(workers) as pool, step_bar(sum(job.instance.horizon for job, _ in todo), progress) as show:
         waiting: set[Future[None]] = {pool.submit(work, todo[i : i + size]) for i in range(0, len(todo), size)}
         try:
             while waiting:
@@ -175,10 +181,10 @@ def play_all(
 
 
 @contextmanager
-def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+def step_bar(steps: int, progress: bool | None) -> Iterator[Callable[..., None]]:
     """A progress bar that appears when the work takes more than a second; none where nobody watches."""
     if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda done: None
+        yield lambda done, steps=steps: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -195,11 +201,11 @@ def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
     task = bar.add_task("", total=steps, speed="")
     begun = time.monotonic()
 
-    def show(done: int) -> None:
+    def show(done: int, steps: int = steps) -> None:
         elapsed = time.monotonic() - begun
         if elapsed > 1.0:
             bar.start()
-            bar.update(task, completed=done, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
+            bar.update(task, completed=done, total=steps, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
 
     try:
         yield show
