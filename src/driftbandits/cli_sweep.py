@@ -148,9 +148,11 @@ def _print_cells(table: pl.DataFrame, title: str) -> None:
     from driftbandits.sweep.summary import parameters_of
     from driftbandits.tables import print_table
 
-    formats = {name: "" if not table[name].dtype.is_float() else ".4g" for name in parameters_of(table)}
-    formats |= {"runs": ",", "regret": ",.1f", "low": ",.1f", "high": ",.1f"}
-    caption = "regret: mean dynamic pseudo-regret at T; low, high: its 95 % interval"
+    digits = ",.0f" if table["regret"].max() > 1e4 else ",.1f"  # type: ignore[operator]
+    formats = {name: _format(table[name]) for name in parameters_of(table)}
+    formats |= {"runs": ",", "regret": digits, "±": digits}
+    table = table.with_columns((table["high"] - table["regret"]).alias("±"))
+    caption = "regret: mean dynamic pseudo-regret at T; ±: its 95 % interval"
     if table.height > MOST_ROWS:
         caption += f"; {table.height - MOST_ROWS:,} more cells are in the directory"
     print_table(table.head(MOST_ROWS), title, formats, caption)
@@ -163,6 +165,10 @@ def _print_exponents(table: pl.DataFrame, against: str) -> None:
     found = exponents(table, against)
     if found.height:
         measured = {"points": "", "exponent": ".3f", "low": ".3f", "high": ".3f"}
-        formats = {name: "" if not found[name].dtype.is_float() else ".4g" for name in found.columns}
+        formats = {name: _format(found[name]) for name in found.columns}
         caption = "least squares of logarithms; low, high: 95 % interval, by the scatter about a straight line"
         print_table(found, f"The exponent b of regret = a · {against}^b", formats | measured, caption)
+
+
+def _format(column: pl.Series) -> str:
+    return ".3g" if column.dtype.is_float() else "," if column.dtype.is_integer() else ""

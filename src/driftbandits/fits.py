@@ -26,7 +26,7 @@ def fit_power_law(x: Any, y: Any) -> PowerLaw:
 
     >>> fit = fit_power_law([1, 10, 100, 1000], [1.1, 1.9, 4.1, 8.2])
     >>> f"{fit.exponent:.2f} ({fit.low:.2f} to {fit.high:.2f})"
-    '0.29 (0.24 to 0.35)'
+    '0.30 (0.24 to 0.35)'
     """
     _, exponent, reach = fit_line(np.log(np.asarray(x)), np.log(np.asarray(y)))
     return PowerLaw(exponent, exponent - reach, exponent + reach)

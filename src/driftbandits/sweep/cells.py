@@ -17,9 +17,15 @@ from driftbandits.noise import Noise
 SHORT = 1 << 16
 """Steps of the world in which a cell of longer horizon is tried before anything runs."""
 
+def _drift(world: Instance) -> float:
+    """The drift limit that the world's family was given; of a world without one, the drift it has."""
+    given = world.recipe["arguments"].get("drift") if world.recipe else None
+    return world.drift_limit if given is None else float(given)
+
+
 TOLD: dict[str, Callable[[Instance], Any]] = {
     "horizon": lambda world: world.horizon,
-    "drift": lambda world: world.drift_limit,
+    "drift": _drift,
     "best_arms": lambda world: world.best_arm,
 }
 """What a policy is told of its world when the grid does not say."""

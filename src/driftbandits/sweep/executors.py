@@ -61,7 +61,7 @@ def cluster(address: str) -> Iterator[Pool]:
             f"no Dask scheduler answers at {address} ({_first_line(error)}): start one with `dask scheduler`, and "
             f"workers with `dask worker {address}`"
         ) from None
-    with client:
+    with _quiet(), client:
         yield _pool(client, f"on the Dask cluster at {address}")
 
 
@@ -72,6 +72,7 @@ def local_cluster(workers: int) -> Iterator[Pool]:
     count = check_whole("workers", workers, 1)
     options: dict[str, Any] = {"n_workers": count, "threads_per_worker": 1, "processes": True, "memory_limit": 0}
     with (
+        _quiet(),
         distributed.LocalCluster(**options, dashboard_address=None, silence_logs=logging.ERROR) as made,
         distributed.Client(made, set_as_default=False) as client,
     ):
@@ -86,6 +87,20 @@ def _pool(client: Any, where: str) -> Pool:
 
     # Not pure: nothing is gained by looking a task up by a hash of its arguments.
     return Pool(client.get_executor(pure=False), slots, where, (KilledWorker, BrokenExecutor))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dask's own log of this process is silent: what is lost, we say once, in our words."""
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _distributed() -> Any:

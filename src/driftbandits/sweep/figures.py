@@ -33,7 +33,7 @@ def plot_against(table: pl.DataFrame, against: str, title: str) -> Figure:
     x_log, y_log = _is_wide(table[against]), _is_wide(table["regret"])
     fitted = x_log and y_log
     figure: Figure
-    with _canvas(len(panels), 4.6) as (figure, grid):
+    with _canvas(len(panels), 4.8, 5.2) as (figure, grid):
         for axes, (heading, part) in zip(grid, panels.items(), strict=False):
             for index, (common, curve) in enumerate(curves(part, against)):
                 x, y = _positions(table, against, curve), curve["regret"].to_numpy()
@@ -42,11 +42,14 @@ def plot_against(table: pl.DataFrame, against: str, title: str) -> Figure:
                     fit = fit_power_law(x, y)
                     label += f": exponent {fit.exponent:.2f} ± {(fit.high - fit.low) / 2:.2f}"
                 axes.plot(x, y, marker="o", markersize=4, label=label, **figures.line_style(index))
-                figures.shade(axes, x, curve["low"], curve["high"], index)
+                low = np.maximum(curve["low"], y / 100) if y_log else curve["low"]  # where no axis shows 0
+                figures.shade(axes, x, low, curve["high"], index)
             _mark(axes.xaxis, table, against)
             axes.set(xscale="log" if x_log else "linear", yscale="log" if y_log else "linear", title=heading)
             axes.set(xlabel=_spelled(against), ylabel="regret at T")
-            axes.legend(fontsize=8)
+            if y_log:
+                axes.set_ylim(bottom=table["regret"].to_numpy().min() / 2)
+            axes.legend(fontsize=8, handlelength=3.5, loc="upper center", bbox_to_anchor=(0.5, -0.16))  # never over the curves
         figure.suptitle(title, fontsize=11)
         note = "bands: 95 % interval of the mean" + ("; ±: 95 % interval of the fitted exponent" if fitted else "")
         figure.supxlabel(note, fontsize=8, color="0.35")
@@ -57,21 +60,22 @@ def plot_heat(table: pl.DataFrame, across: str, up: str, title: str) -> Figure:
     """Mean regret at T over two parameters, a panel for each combination of the others."""
     if check_parameter(table, across) == check_parameter(table, up):
         raise InputError(f"a heat map needs two different parameters; got {across} twice")
+    table = table.drop_nulls([across, up])
     others = [name for name in parameters_of(table) if name not in (across, up)]
     groups = table.group_by(others, maintain_order=True) if others else [((), table)]
     panels = {_label(dict(zip(others, key, strict=True))): part for key, part in groups}
     _check_count(len(panels), MOST_PANELS, "panels", others)
-    columns, rows = (table[name].drop_nulls().unique().sort().to_list() for name in (across, up))
+    columns, rows = (table[name].unique().sort().to_list() for name in (across, up))
     figure: Figure
     import matplotlib as mpl
 
     regrets = table["regret"].to_numpy()
     kind: Any = mpl.colors.LogNorm if _is_wide(table["regret"]) else mpl.colors.Normalize
     scale = kind(regrets.min(), regrets.max())
-    with _canvas(len(panels), 4.2) as (figure, grid):
+    with _canvas(len(panels), 4.4, 1.4 + 0.4 * max(4, min(len(rows), 12))) as (figure, grid):
         for axes, (heading, part) in zip(grid, panels.items(), strict=False):
             values = np.full((len(rows), len(columns)), np.nan)
-            for x, y, regret in part.select(across, up, "regret").drop_nulls().iter_rows():
+            for x, y, regret in part.select(across, up, "regret").iter_rows():
                 values[rows.index(y), columns.index(x)] = regret
             image = axes.imshow(values, origin="lower", aspect="auto", cmap="cividis", norm=scale)
             axes.grid(visible=False)
@@ -82,17 +86,17 @@ def plot_heat(table: pl.DataFrame, across: str, up: str, title: str) -> Figure:
                 for (y, x), value in np.ndenumerate(values):
                     if np.isfinite(value):
                         dark = scale(value) < 0.55
-                        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7}
+                        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8}
                         axes.text(x, y, _short(value), color="white" if dark else "black", **style)
         figure.colorbar(image, ax=grid[: len(panels)].tolist(), label="mean regret at T")
         figure.suptitle(title, fontsize=11)
     return figure
 
 
-def _canvas(panels: int, width: float) -> Any:
+def _canvas(panels: int, width: float, height: float) -> Any:
     columns = min(panels, 3)
     rows = -(-panels // columns)
-    size = (max(6.8, width * columns), 0.4 + 4.2 * rows)
+    size = (max(6.8, width * columns), 0.4 + height * rows)
     return _Flat(figures.canvas(rows, columns, size, squeeze=False), panels)
 
 

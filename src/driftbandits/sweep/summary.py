@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from driftbandits.errors import InputError
 from driftbandits.fits import LEAST_POINTS, fit_power_law
 from driftbandits.intervals import t_quantile
-from driftbandits.sweep.grid import nearest
+from driftbandits.sweep.grid import KINDS, nearest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,15 +34,20 @@ def summarise(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def parameters_of(table: pl.DataFrame) -> list[str]:
-    """The parameters that differ between cells of ``summarise``'s table."""
-    names = [name for name in table.columns if name not in ("cell", *MEASURED)]
-    return [name for name in names if table[name].n_unique() > 1]
+    """The parameters that differ between cells of ``summarise``'s table, but for those that a policy's name implies."""
+    names = [name for name in table.columns if name not in ("cell", *MEASURED) and table[name].n_unique() > 1]
+    return [name for name in names if not any(name.startswith(f"{by}_") and _implies(table, by, name) for by in KINDS)]
+
+
+def _implies(table: pl.DataFrame, by: str, name: str) -> bool:
+    """Whether who knows ``by`` knows ``name``: the settings of a named policy, or parameters that go together."""
+    return table.select(by, name).n_unique() == table[by].n_unique()
 
 
 def numeric(table: pl.DataFrame) -> list[str]:
     """Those of them that are numbers, the one with most values first."""
     names = [name for name in parameters_of(table) if table[name].dtype.is_numeric()]
-    return sorted(names, key=lambda name: -table[name].n_unique())
+    return sorted(names, key=lambda name: -table[name].drop_nulls().n_unique())
 
 
 def check_parameter(table: pl.DataFrame, name: str) -> str:
@@ -80,7 +85,7 @@ def kept(table: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
 
 def curves(table: pl.DataFrame, against: str) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
     """Cells that differ in ``against`` alone, in its order; with them, what they have in common."""
-    others = [name for name in parameters_of(table) if name != against]
+    others = [name for name in parameters_of(table) if name != against and not _implies(table, against, name)]
     known = table.filter(table[against].is_not_null())
     if not others:
         yield {}, known.sort(against)
