@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from clusters import cluster, wait_until
 
 import driftbandits as db
+from clusters import cluster, wait_until
 from driftbandits.sweep import executors
 from driftbandits.sweep.directory import read
 

@@ -17,6 +17,7 @@ from driftbandits.noise import Noise
 SHORT = 1 << 16
 """Steps of the world in which a cell of longer horizon is tried before anything runs."""
 
+
 def _drift(world: Instance) -> float:
     """The drift limit that the world's family was given; of a world without one, the drift it has."""
     given = world.recipe["arguments"].get("drift") if world.recipe else None

@@ -42,9 +42,9 @@ def drive(
             slots = workers.count()
             while plan.todo and len(waiting) < AHEAD * max(1, slots):
                 waiting.add(pool.executor.submit(play, plan.task(sweep, pace, slots)))
-            done, waiting = wait(waiting, LOOK_SECONDS, FIRST_COMPLETED)
-            for future in done:
+            for future in wait(waiting, LOOK_SECONDS, FIRST_COMPLETED).done:
                 unwritten += _received(future, plan, pace)
+                waiting.remove(future)
             now = time.monotonic()
             if unwritten and now - written > min(WRITE_SECONDS[1], max(WRITE_SECONDS[0], (now - begun) / 60)):
                 directory.write(unwritten)

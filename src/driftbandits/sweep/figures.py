@@ -49,7 +49,9 @@ def plot_against(table: pl.DataFrame, against: str, title: str) -> Figure:
             axes.set(xlabel=_spelled(against), ylabel="regret at T")
             if y_log:
                 axes.set_ylim(bottom=table["regret"].to_numpy().min() / 2)
-            axes.legend(fontsize=8, handlelength=3.5, loc="upper center", bbox_to_anchor=(0.5, -0.16))  # never over the curves
+            axes.legend(
+                fontsize=8, handlelength=3.5, loc="upper center", bbox_to_anchor=(0.5, -0.16)
+            )  # never over the curves
         figure.suptitle(title, fontsize=11)
         note = "bands: 95 % interval of the mean" + ("; ±: 95 % interval of the fitted exponent" if fitted else "")
         figure.supxlabel(note, fontsize=8, color="0.35")
