@@ -191,7 +191,8 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_loses_nothing_that_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, written = os.fsync, []
+    real = os.fsync
+    written: list[int] = []
 
     def fills_up(handle: int) -> None:
         if len(written) == 3:
@@ -218,7 +219,7 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
     try:
         file = tmp_path / "big.toml"
         file.write_text('runs = 20_000\n[grid]\npolicy = "UCB1"\ninstance = "sinusoid"\nhorizon = 50\n')
-        program = [sys.executable, "-m", "driftbandits", "sweep", file, "--out", disk / "out"]
+        program = [sys.executable, "-m", "driftbandits", "sweep", str(file), "--out", str(disk / "out")]
         answer = subprocess.run(program, capture_output=True, text=True, timeout=120)
         assert answer.returncode == 1, answer.stderr
         assert "No space left on device" in answer.stderr
@@ -253,10 +254,11 @@ def test_until_does_not_depend_on_order_or_interruptions(tmp_path: Path) -> None
     sweep(runs=4).run(tmp_path / "later", until="ci<0.2")
     assert as_bytes(sweep(runs=4).run(tmp_path / "later", until="ci<0.05")) == whole
     part = sorted((tmp_path / "later").glob("part-*"))[0]  # of the first round, with later rounds there
+    lost = pl.read_parquet(part).height
     part.unlink()
     counted = Backwards()
     assert as_bytes(sweep(runs=4).run(tmp_path / "later", counted, workers=2, until="ci<0.05")) == whole
-    assert len(counted.played) == 1
+    assert len(counted.played) == lost < 20
 
 
 def test_until_stops_at_most_runs(tmp_path: Path) -> None:
