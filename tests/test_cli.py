@@ -18,7 +18,7 @@ def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("command", ["reproduce", "simulate", "league", "recommend", "gap", "bounds", "bench"])
+@pytest.mark.parametrize("command", ["reproduce", "simulate", "league", "recommend", "sweep", "gap", "bounds", "bench"])
 def test_every_command_explains_itself(command: str) -> None:
     assert command in driftbandits("--help").stdout
     answer = driftbandits(command, "--help")
