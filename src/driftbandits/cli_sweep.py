@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 100
 """A longer table is for polars or DuckDB."""
 
-sweep = App(name="sweep", help="Run a grid of policies, instances and parameters, and show what came out.")
+sweep = App(name="sweep")
 
 
 @sweep.default

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits.checks import check_drift
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.belief import Belief, gaussian_belief
 
 
 class KalmanTSState(NamedTuple):
@@ -41,6 +42,8 @@ class KalmanTS(Policy):
     0.0252
     """
 
+    any_order: ClassVar[bool] = True
+
     drift: float
     sigma: float = 0.5
 
@@ -59,6 +62,12 @@ class KalmanTS(Policy):
         state = KalmanTSState(records(1, t="i8", walk="f8"), records(n_arms, estimate="f8", spread="f8", last="i8"))
         state.run.walk = self.parameters(n_arms)["walk"]
         return state
+
+    def belief(self, state: KalmanTSState) -> Belief:
+        run, arms = state.run[0], state.arms
+        known = arms.last > 0
+        spread = np.where(known, arms.spread + run.walk * (run.t + 1 - arms.last), np.nan)
+        return gaussian_belief(np.where(known, arms.estimate, np.nan), np.sqrt(spread))
 
     def select(self, state: KalmanTSState, rng: np.random.Generator) -> int:
         run = state.run[0]
