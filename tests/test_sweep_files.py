@@ -95,6 +95,17 @@ def test_order_interruptions_and_executors_change_no_byte(tmp_path: Path) -> Non
     assert len(pl.read_parquet(tmp_path / "torn" / "*.parquet")) == 4 * 5
 
 
+def test_no_workers_yet_is_said_once_and_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drive, "COUNT_SECONDS", -1.0)
+    said: list[str] = []
+    with executors.threads(1) as pool:
+        counts = iter([0, 0, 0])
+        joining = executors.Pool(pool.executor, lambda: next(counts, 1), "somewhere")
+        table = sweep().run_on(joining, tmp_path / "out", None, False, said.append)
+    assert table.height == 20
+    assert said.count("no workers are connected: waiting for some") == 1
+
+
 def test_a_finished_sweep_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = sweep().run(tmp_path / "out")
     monkeypatch.setattr(drive, "play", None)

@@ -84,7 +84,7 @@ class _Workers:
 
     def __init__(self, pool: Pool, say: Callable[[str], None]) -> None:
         self._pool, self._say = pool, say
-        self._count, self._looked = 0, float("-inf")
+        self._count, self._looked = -1, float("-inf")
 
     def count(self) -> int:
         now = time.monotonic()
@@ -94,6 +94,6 @@ class _Workers:
                 self._count = self._pool.slots()
             except OSError as error:  # the scheduler does not answer
                 raise CancelledError(str(error)) from error
-            if self._count == 0 and (before or self._looked == float("-inf")):
+            if self._count == 0 and before != 0:
                 self._say("no workers are connected: waiting for some")
         return self._count
