@@ -21,7 +21,7 @@ def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "command", ["reproduce", "simulate", "league", "recommend", "replay", "gap", "bounds", "bench"]
+    "command", ["reproduce", "simulate", "league", "recommend", "replay", "sweep", "gap", "bounds", "bench"]
 )
 def test_every_command_explains_itself(command: str) -> None:
     assert command in driftbandits("--help").stdout

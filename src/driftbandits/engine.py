@@ -74,6 +74,12 @@ class Job:
         self._play(states, 0, lambda steps: True, stop=0)
         self._spare.append(states)
 
+    def elsewhere(self, instance: Instance) -> Job:
+        """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
+        other = replace(self, instance=instance)
+        other._spare, other._advance = self._spare, self._advance
+        return other
+
     def play(self, run: int, go_on: Callable[[int], bool]) -> Run | None:
         """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
         stop = self.instance.horizon
@@ -200,10 +206,10 @@ def play_all(
 
 
 @contextmanager
-def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[..., None]]:
     """A progress bar that appears when the work takes more than a second; none where nobody watches."""
     if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda done: None
+        yield lambda done, steps=steps: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -220,11 +226,11 @@ def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Call
     task = bar.add_task("", total=steps, speed="")
     begun = time.monotonic()
 
-    def show(done: int) -> None:
+    def show(done: int, steps: int = steps) -> None:
         elapsed = time.monotonic() - begun
         if elapsed > 1.0:
             bar.start()
-            bar.update(task, completed=done, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
+            bar.update(task, completed=done, total=steps, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
 
     try:
         yield show
