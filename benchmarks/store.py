@@ -131,7 +131,7 @@ def appends() -> None:
     table = Table(box=box.SIMPLE)
     for column in ("database", "pairs a commit", "rows/s", "driver alone", "share"):
         table.add_column(column, justify="left" if column == "database" else "right")
-    with tempfile.TemporaryDirectory(dir=".") as folder, places(folder) as urls:
+    with tempfile.TemporaryDirectory(prefix=".bench-", dir=".") as folder, places(folder) as urls:
         for name, url in urls.items():
             for size in SIZES:
                 ours, floor = through_us(url, size), plainly(url, size)
@@ -142,7 +142,7 @@ def appends() -> None:
 
 def day(decisions: int) -> None:
     """Print what a long log costs to write, to restart from, to explain and to export."""
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    with tempfile.TemporaryDirectory(prefix=".bench-", dir=".") as folder:
         url, path = f"sqlite:///{folder}/store.db", Path(folder, "store.db")
         store = db.Store(url)
         store.create("day", arms=["a", "b"], timeout=60.0, default_reward=0.0)

@@ -28,7 +28,7 @@ class StoreContract(ABC):
             def store(self):
                 return Store("postgresql://tester@localhost/scratch")
 
-    Experiments have random names, so the database need not be empty; they are archived in the end and stay there.
+    Experiments have random names, so the database need not be empty; they stay there.
     """
 
     @abstractmethod
