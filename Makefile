@@ -11,7 +11,7 @@ help:
 	@echo "make soak         the long tests: 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         a page for each policy, docs/policies"
-	@echo "make bench        nanoseconds a step and requests a second, beside their floors"
+	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"
 	@echo "make bench-peers  the same workload in other libraries"
 
 $(READY): pyproject.toml constraints.txt
@@ -42,6 +42,8 @@ docs: $(READY)
 bench: $(READY)
 	@$(BIN)/driftbandits bench
 	@$(BIN)/python benchmarks/gaps.py
+	@$(BIN)/python benchmarks/sweeps.py
+	@$(BIN)/python benchmarks/store.py
 	@$(BIN)/python benchmarks/load.py
 
 PEERS := .peers/.ready
