@@ -54,6 +54,8 @@ def test_every_step_has_a_stream_of_its_own(seed: int) -> None:
 
 act = st.one_of(
     st.tuples(st.just("ask"), st.integers(1, 4)),
+    st.tuples(st.just("ask"), st.just(1)),
+    st.tuples(st.just("answer"), st.just(9)),
     st.tuples(st.just("tell"), st.lists(st.tuples(st.integers(1, 60), st.integers(0, 3)), min_size=1, max_size=6)),
     st.tuples(st.just("answer"), st.integers(0, 6)),
     st.tuples(st.just("wait"), st.floats(0, 4)),
@@ -62,7 +64,7 @@ act = st.one_of(
 
 @pytest.mark.parametrize("name", ["AutoTS", "SWUCB", "Exp3S", "SnoozeItTight", "GLRUCB"])
 @given(
-    acts=st.lists(act, max_size=40),
+    acts=st.lists(act, min_size=10, max_size=60),
     timeout=st.sampled_from([None, 3.0]),
     default=st.sampled_from([None, 0.25]),
     keep=st.booleans(),
@@ -202,6 +204,57 @@ def test_explanations_reach_back_only_so_far() -> None:
         session.explain("d-1")
     with pytest.raises(UnknownDecisionError):
         session.explain("e-1")
+
+
+@pytest.mark.parametrize("name", ["SnoozeItTight", "GLRUCB", "SWUCB", "AutoTS"])
+def test_even_the_bytes_do_not_depend_on_how_events_were_bundled(name: str) -> None:
+    session = db.Session(lively(name), ["a", "b"], clock=Clock())
+    session.journal = []
+    play(session, 3_000, overlap=50)
+    folded = db.Session(lively(name), ["a", "b"], clock=Clock())
+    for event in session.journal:
+        folded.apply(event)
+    assert folded.snapshot() == session.snapshot()
+
+
+def test_old_explanations_are_exact_also_after_a_restart() -> None:
+    session = db.Session(arms=["a", "b"], seed=2)
+    seen = {}
+    for _ in range(2 * KEEP + KEEP // 2):
+        decision = session.ask()
+        if decision.step % 997 == 0:
+            seen[decision.id] = session.policy.belief(session.state)
+        session.tell(decision.id, (decision.step % 10) / 10)
+    assert len(seen) > 8
+    kept = [id for id in seen if int(id[2:]) > session.step - KEEP]  # noqa: A001
+    for id in kept:  # noqa: A001
+        assert [view.estimate for view in session.explain(id).arms] == list(seen[id].estimate)  # type: ignore[arg-type]
+    restored = db.Session.restore(session.snapshot())
+    now = restored.ask()
+    known = restored.policy.belief(restored.state)
+    play(restored, 10)
+    assert [view.estimate for view in restored.explain(now).arms] == list(known.estimate)  # type: ignore[arg-type]
+    with pytest.raises(TooOldError):
+        restored.explain(kept[0])
+
+
+def test_rewards_put_aside_are_dropped_when_too_old() -> None:
+    """At most two Decisions are open at a time, so a reward put aside is good for four more steps and not for five."""
+    for wait, learnt in ((3, 3), (4, 2)):
+        clock = Clock()
+        session = db.Session(db.RoundRobin(), ["a", "b"], timeout=1.0, clock=clock)
+        first, second = session.ask_many(2)
+        assert (first.arm, second.arm) == ("a", "a")
+        session.tell(first.id, 0.5)
+        session.tell(second.id, 0.5)  # put aside: the policy waits for b
+        assert (session.learnt, session.most_open) == (1, 2)
+        for _ in range(wait):
+            assert session.ask().arm == "b"
+            clock.now += 2.0  # never told, and dropped
+        session.settle()
+        last = session.ask()
+        session.tell(last.id, 0.5)
+        assert (last.arm, last.step, session.learnt) == ("b", 3 + wait, learnt)
 
 
 def test_probabilities_are_those_of_the_choices() -> None:

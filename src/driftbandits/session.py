@@ -156,8 +156,8 @@ class Session:
             step = self._step_of(id)
             outcome = Outcome.UNKNOWN if step is None else self._judge(step, reward, meant)
             if outcome is Outcome.NEW and step is not None:
-                meant[step] = float(reward)
-                fresh.append(Told(step, float(reward), now))
+                meant[step] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
+                fresh.append(Told(step, meant[step], now))
             outcomes.append(outcome)
         self._apply_rewards(fresh)
         return outcomes
@@ -287,8 +287,8 @@ class Session:
             learner, aside = session._learner, arrays["aside"].tolist()
         except KeyError as error:
             raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
-        learner.state = unpack_state(arrays, policy.init(len(session.arms)), "a Session")
         learner.learnt = header["learnt"]
+        learner.state = unpack_state(arrays, learner.player(learner.learnt).init(len(session.arms)), "a Session")
         learner.begin_past()
         if isinstance(learner, InTurnLearner):
             learner.resume(aside, header["answered"])

@@ -33,6 +33,7 @@ class AsyncClient:
             except RefusedError as error:
                 if error.code != "exists":
                     raise
+                calls.check_same(await self.experiment(id), declared)
         return AsyncRemoteSession(self, id)
 
     async def create(self, id: str, **declared: Any) -> dict[str, Any]:  # noqa: A002

@@ -138,6 +138,18 @@ def refuse(response: httpx.Response) -> NoReturn:
     raise RefusedError(message, response.status_code, code)
 
 
+def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
+    """InputError when an experiment is not as declared."""
+    there = found | {"policy": found["policy"]["class"]} | found["policy"].get("fields", {})
+    wanted = {name: value for name, value in declared.items() if name != "policy_settings"}
+    for name, value in (wanted | declared.get("policy_settings", {})).items():
+        if (list(value) if name == "arms" else value) != there.get(name):
+            raise InputError(
+                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}. Choose another id, or "
+                f"drop {name}"
+            )
+
+
 def pause_before(attempt: int, response: httpx.Response | None) -> float:
     """Seconds to wait before another attempt: what the service says, or twice as long each time, never in step."""
     said = response.headers.get("retry-after", "") if response is not None else ""

@@ -36,6 +36,7 @@ class Client:
             except RefusedError as error:
                 if error.code != "exists":
                     raise
+                calls.check_same(self.experiment(id), declared)
         return RemoteSession(self, id)
 
     def create(self, id: str, **declared: Any) -> dict[str, Any]:  # noqa: A002

@@ -52,6 +52,8 @@ def refuse_for(error: Exception, path: str) -> Response:
     kind = next((kind for kind in type(error).__mro__ if kind in STATUSES), None)
     if isinstance(error, RequestValidationError | ValidationError):
         return refuse(422, "input", explain_invalid(error.errors()))
+    if isinstance(error, HTTPException) and error.status_code == 400:
+        return refuse(422, "input", "the body is not JSON in UTF-8")
     if isinstance(error, HTTPException):
         code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
         return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))

@@ -33,7 +33,6 @@ class Keeper:
         self.store, self.settings, self._metrics = store, settings, metrics
         self.committer = Committer(store, metrics, self._committed, self._failed)
         self.held: dict[str, Held] = {}
-        """In the order of their last use, roughly: ``used`` is exact."""
         self._loading: dict[str, asyncio.Task[Held]] = {}
         self._unclear: dict[str, Writer] = {}
         self._letting_go: dict[str, asyncio.Task[None]] = {}
@@ -85,8 +84,10 @@ class Keeper:
     async def _load(self, id: str) -> Held:  # noqa: A002
         writer = await self.in_thread(self._acquire, id)
         held = self.held[id] = Held(writer)
-        for victim in list(self.held.values())[: max(0, len(self.held) - self.settings.most_loaded)]:
-            self._let_go(victim)
+        most = self.settings.most_loaded
+        if len(self.held) > most:  # some more than need be, so that this is not done at every load
+            for victim in sorted(self.held.values(), key=lambda each: each.used)[: len(self.held) - most + most // 10]:
+                self._let_go(victim)
         return held
 
     def _acquire(self, id: str) -> Writer:  # noqa: A002

@@ -49,7 +49,7 @@ class NewExperiment(Request):
 class AskMany(Request):
     """How many Decisions, all made from what is known now."""
 
-    count: Annotated[int, Field(ge=1)]
+    count: Annotated[int, Field(ge=1, description="At most 10,000, unless the service is set otherwise.")]
 
 
 class Tell(Request):

@@ -34,8 +34,10 @@ class Database:
         self.url = parsed.render_as_string(hide_password=True)
         self.lease = lease
         self.clock = time.time
+        self._errors: tuple[type[Exception], ...] = (DBAPIError, PoolTimeoutError)
         with self._plain_words():
             self.engine = self._connect(parsed, existing)
+            self._errors += (self.engine.dialect.loaded_dbapi.Error,)
             weakref.finalize(self, self.engine.dispose)
             self._writes = self.engine.execution_options(writes=True)
             self.is_postgres = self.engine.dialect.name == "postgresql"
@@ -106,7 +108,7 @@ class Database:
     def _plain_words(self) -> Iterator[None]:
         try:
             yield
-        except (DBAPIError, PoolTimeoutError) as error:
+        except self._errors as error:
             raise StoreError(f"{self.url}: {_in_plain_words(error)}") from error
 
 

@@ -31,9 +31,8 @@ SQLITE_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 POSTGRES_ADVANCE = """
     UPDATE writers SET last_seq = new FROM unnest(%s::int8[], %s::int4[], %s::int8[], %s::int8[]) AS u(new, k, e, old)
     WHERE experiment = k AND epoch = e AND last_seq = old"""
-POSTGRES_INSERT = """
-    INSERT INTO events SELECT * FROM unnest(%s::int4[], %s::int8[], %s::text[], %s::int8[], %s::int2[], %s::float8[],
-    %s::float8[], %s::float8[], %s::float8[])"""
+POSTGRES_INSERT = "COPY events FROM STDIN (FORMAT BINARY)"
+POSTGRES_TYPES = ("int4", "int8", "varchar", "int8", "int2", "float8", "float8", "float8", "float8")
 
 
 class Log(Experiments):
@@ -81,14 +80,19 @@ class Log(Experiments):
     def _advance(self, connection: Connection, heads: Rows) -> int:
         """Move heads of logs, each (new, experiment, epoch, old), if they are where they should be; how many were."""
         if self.is_postgres:
-            return connection.exec_driver_sql(POSTGRES_ADVANCE, _columns(heads)).rowcount
+            columns = tuple(map(list, zip(*heads, strict=True)))
+            return connection.exec_driver_sql(POSTGRES_ADVANCE, columns).rowcount
         return connection.exec_driver_sql(SQLITE_ADVANCE, list(heads)).rowcount
 
     def _insert(self, connection: Connection, rows: Rows) -> None:
-        if self.is_postgres:
-            connection.exec_driver_sql(POSTGRES_INSERT, _columns(rows))
-        else:
+        if not self.is_postgres:
             connection.exec_driver_sql(SQLITE_INSERT, list(rows))
+            return
+        driver: Any = connection.connection.driver_connection
+        with driver.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
+            copy.set_types(POSTGRES_TYPES)
+            for row in rows:
+                copy.write_row(row)
 
 
 def row_of(key: int, seq: int, event: Event) -> tuple[Any, ...]:
@@ -104,7 +108,3 @@ def _event(row: Any) -> Event:
     if kind == "a":
         return Asked(step, arm, time, due, probability)
     return Told(step, reward, time) if kind == "t" else Settled(step, reward, time)
-
-
-def _columns(rows: Rows) -> tuple[list[Any], ...]:
-    return tuple(map(list, zip(*rows, strict=True)))

@@ -28,7 +28,7 @@ class StoreContract(ABC):
             def store(self):
                 return Store("postgresql://tester@localhost/scratch")
 
-    Experiments have random names, so the database need not be empty; they are archived in the end and stay there.
+    Experiments have random names, so the database need not be empty; they stay there.
     """
 
     @abstractmethod
@@ -45,7 +45,7 @@ class StoreContract(ABC):
     def pairs(self, store: Store, writer: Writer, count: int) -> list[Decision]:
         """Ask and tell so many times, and append."""
         decisions = writer.session.ask_many(count)
-        writer.session.tell_many((decision.id, decision.step % 7 / 7) for decision in decisions)
+        writer.session.tell_many((decision.id, decision.step % 7 / -7) for decision in decisions)
         store.append([(writer, _journal(writer))])
         return decisions
 
