@@ -260,7 +260,10 @@ class Session:
             learner.state,
             open=np.array([(*_numbers(event), learnt) for event, learnt in self._open.values()], OPEN),
             closed=np.array(
-                [(step, arm, learnt, _number(r), _number(p)) for step, (arm, learnt, r, p) in self._closed.items()],
+                [  # thousands at every snapshot: no calls in here
+                    (step, arm, learnt, math.nan if r is None else r, math.nan if p is None else p)
+                    for step, (arm, learnt, r, p) in self._closed.items()
+                ],
                 CLOSED,
             ),
             aside=np.array([(step, arm, r) for arm, queue in enumerate(aside) for step, r in queue], ASIDE),
