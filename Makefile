@@ -10,7 +10,7 @@ help:
 	@echo "make test         checks, doctests and tests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         a page for each policy, docs/policies"
-	@echo "make bench        nanoseconds a step, as multiples of the floor"
+	@echo "make bench        nanoseconds a step, as multiples of the floor; what a sweep adds"
 	@echo "make bench-peers  the same workload in other libraries"
 
 $(READY): pyproject.toml constraints.txt
@@ -38,6 +38,7 @@ docs: $(READY)
 bench: $(READY)
 	@$(BIN)/driftbandits bench
 	@$(BIN)/python benchmarks/gaps.py
+	@$(BIN)/python benchmarks/sweeps.py
 
 PEERS := .peers/.ready
 

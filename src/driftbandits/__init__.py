@@ -48,11 +48,13 @@ _HOMES = {
     "SWUCB": "policies",
     "SWUCBSharp": "policies",
     "Simulation": "simulation",
+    "Sweep": "sweep.sweep",
     "SnoozeIt": "policies",
     "SuccessiveElimination": "policies",
     "ThompsonSampling": "policies",
     "UCB1": "policies",
     "Uniform": "policies",
+    "Unfinished": "errors",
     "detectable_gap": "theory.gaps",
     "detection_table": "detections",
     "estimate_drift": "estimation",
@@ -60,6 +62,7 @@ _HOMES = {
     "kernel": "kernels",
     "plot_detections": "detections",
     "records": "policies.base",
+    "replay": "offline.replay",
     "simulate": "simulation",
     "trajectory": "recording",
 }
@@ -89,6 +92,7 @@ if TYPE_CHECKING:
     from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
+    from driftbandits.errors import Unfinished as Unfinished
     from driftbandits.estimation import estimate_drift as estimate_drift
     from driftbandits.instances import Instance as Instance
     from driftbandits.kernels import kernel as kernel
@@ -96,6 +100,7 @@ if TYPE_CHECKING:
     from driftbandits.noise import Bounded as Bounded
     from driftbandits.noise import Gaussian as Gaussian
     from driftbandits.noise import Noise as Noise
+    from driftbandits.offline.replay import replay as replay
     from driftbandits.online import Online as Online
     from driftbandits.policies import BOB as BOB
     from driftbandits.policies import CUSUMUCB as CUSUMUCB
@@ -133,6 +138,7 @@ if TYPE_CHECKING:
     from driftbandits.session import Session as Session
     from driftbandits.simulation import Simulation as Simulation
     from driftbandits.simulation import simulate as simulate
+    from driftbandits.sweep.sweep import Sweep as Sweep
     from driftbandits.theory import bounds as bounds
     from driftbandits.theory.feasibility import explain_feasibility as explain_feasibility
     from driftbandits.theory.gaps import detectable_gap as detectable_gap

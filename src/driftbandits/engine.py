@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 import sys
 import threading
 import time
@@ -72,6 +73,12 @@ class Job:
         states = self._fresh_states()
         self._play(states, 0, lambda steps: True, stop=0)
         self._spare.append(states)
+
+    def elsewhere(self, instance: Instance) -> Job:
+        """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
+        other = replace(self, instance=instance)
+        other._spare, other._advance = self._spare, self._advance
+        return other
 
     def play(self, run: int, go_on: Callable[[int], bool]) -> Run | None:
         """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
@@ -152,6 +159,11 @@ def stream(seed: int, run: int, which: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, which))))
 
 
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def play_all(
     todo: list[tuple[Job, int]], finished: Callable[[Job, int, Run], None], workers: int, progress: bool | None
 ) -> None:
@@ -177,7 +189,8 @@ def play_all(
                 finished(job, run, result)
 
     size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
-    with ThreadPoolExecutor(workers) as pool, _bar(sum(job.instance.horizon for job, _ in todo), progress) as show:
+    steps = sum(job.instance.horizon for job, _ in todo)
+    with ThreadPoolExecutor(workers) as pool, progress_bar("simulating", steps, progress) as show:
         waiting: set[Future[None]] = {pool.submit(work, todo[i : i + size]) for i in range(0, len(todo), size)}
         try:
             while waiting:
@@ -193,16 +206,16 @@ def play_all(
 
 
 @contextmanager
-def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[..., None]]:
     """A progress bar that appears when the work takes more than a second; none where nobody watches."""
     if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda done: None
+        yield lambda done, steps=steps: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     bar = Progress(
-        TextColumn("simulating"),
+        TextColumn(doing),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
@@ -213,11 +226,11 @@ def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
     task = bar.add_task("", total=steps, speed="")
     begun = time.monotonic()
 
-    def show(done: int) -> None:
+    def show(done: int, steps: int = steps) -> None:
         elapsed = time.monotonic() - begun
         if elapsed > 1.0:
             bar.start()
-            bar.update(task, completed=done, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
+            bar.update(task, completed=done, total=steps, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
 
     try:
         yield show
