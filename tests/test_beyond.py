@@ -178,7 +178,7 @@ def test_the_comparison_meets_every_kind_of_snooze() -> None:
     """By an arm pulled just now or earlier, of the arm pulled just now or another; none at all; and arms that wake."""
     seen = set()
     for seed in range(10):
-        for drift in (3e-4, 1e-2):
+        for drift in (3e-4, 1e-2, 1e-1):
             play, twin = db.Online(db.SnoozeItK(1_000, drift, 0.2), 4), NaiveSnoozeItK(4, 1_000, drift, 0.2)
             for event in follow_events(play, twin, waving("gaussian", seed, 600, 4, 1.0, 0.01)):
                 last = max(
