@@ -12,8 +12,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AutoTS": "policies",
+    "Doubling": "policies",
     "DriftUCB": "policies",
     "KalmanTS": "policies",
+    "SnoozeItK": "policies",
     "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Decision": "decisions",
@@ -60,6 +62,7 @@ _HOMES = {
     "kernel": "kernels",
     "plot_detections": "detections",
     "records": "policies.base",
+    "replay": "offline.replay",
     "simulate": "simulation",
     "trajectory": "recording",
 }
@@ -97,6 +100,7 @@ if TYPE_CHECKING:
     from driftbandits.noise import Bounded as Bounded
     from driftbandits.noise import Gaussian as Gaussian
     from driftbandits.noise import Noise as Noise
+    from driftbandits.offline.replay import replay as replay
     from driftbandits.online import Online as Online
     from driftbandits.policies import BOB as BOB
     from driftbandits.policies import CUSUMUCB as CUSUMUCB
@@ -113,6 +117,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import AdSwitch as AdSwitch
     from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import DiscountedTS as DiscountedTS
+    from driftbandits.policies import Doubling as Doubling
     from driftbandits.policies import DriftUCB as DriftUCB
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit
@@ -122,6 +127,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SnoozeItK as SnoozeItK
     from driftbandits.policies import SnoozeItTight as SnoozeItTight
     from driftbandits.policies import SuccessiveElimination as SuccessiveElimination
     from driftbandits.policies import SWUCBSharp as SWUCBSharp

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from driftbandits.cli_league import league, recommend
+from driftbandits.cli_replay import replay
 from driftbandits.cli_sweep import sweep
 from driftbandits.errors import InputError, Unfinished
 
@@ -20,6 +21,7 @@ app = App(
 )
 app.command(league)
 app.command(recommend)
+app.command(replay)
 app.command(sweep)
 
 

@@ -88,15 +88,14 @@ def explain_choice(
     probability: float | None,
 ) -> Explanation:
     """The Explanation of a choice made when the policy had learnt ``learnt`` rewards."""
-    state = learner.state_at(learnt)
-    belief = learner.policy.belief(state)
+    belief = learner.player(learnt).belief(learner.state_at(learnt))
     source = "policy"
     if belief.estimate is None:
         belief, source = (
             _recent(belief, learner.rewards_before(learnt, RECENT)),
             f"the last {RECENT} rewards of each arm",
         )
-    shares = learner.shares(state)
+    shares = learner.shares(learnt)
     snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
     last: Snooze | None = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
     return Explanation(

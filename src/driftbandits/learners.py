@@ -29,18 +29,19 @@ class Learner:
     def __init__(self, policy: Policy, n_arms: int, seed: int, draws: int) -> None:
         self.policy, self.n_arms, self.draws = policy, n_arms, draws
         self.stream = StepStream(seed)
-        self.state: State = policy.init(n_arms)
         self.learnt = 0
-        self._me = policy.compiled()
+        self._begin_stage(0)
+        self.state: State = self.player(0).init(n_arms)
+        owners = (type(self.player(0)),)
         arms, p = np.zeros(1, np.int64), np.zeros(1)
         asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, arms, p)
-        self._select_many = entry("select_many", (type(policy),), asked)
-        self._update_many = entry("update_many", (type(policy),), (self._me, self.state, arms, p))
+        self._select_many = entry("select_many", owners, asked)
+        self._update_many = entry("update_many", owners, (self._me, self.state, arms, p))
         self.begin_past()
 
     def choose(self, step: int, count: int) -> tuple[Any, Any]:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice."""
-        return self._draw(self.state, step, count, self.draws)
+        return self._draw(self.state, self.learnt, step, count, self.draws)
 
     def asked(self) -> None:
         """An ask was answered."""
@@ -65,9 +66,9 @@ class Learner:
                 found[arm].append(reward)
         return found
 
-    def shares(self, state: State, draws: int = 1000) -> Any:
-        """The probability of every arm's being chosen in this State, as the share of so many draws."""
-        arms, _ = self._draw(state, NOWHERE, draws, 1)
+    def shares(self, learnt: int, draws: int = 1000) -> Any:
+        """The probability of every arm's being chosen after so many updates, as the share of so many draws."""
+        arms, _ = self._draw(self.state_at(learnt), learnt, NOWHERE, draws, 1)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
     def begin_past(self) -> None:
@@ -75,8 +76,19 @@ class Learner:
         self._marks: deque[tuple[int, State]] = deque([(self.learnt, _copy(self.state))])
         self._past: list[tuple[int, float]] = []
 
-    def _draw(self, state: State, step: int, count: int, draws: int) -> tuple[Any, Any]:
+    def player(self, learnt: int) -> Policy:
+        """The policy whose State it is after so many updates: another in every stage, where there are stages."""
+        if not self._stage.start <= learnt < self._stage.stop:
+            self._begin_stage(learnt)
+        return self._stage.policy
+
+    def _begin_stage(self, learnt: int) -> None:
+        self._stage = self.policy.stage(learnt)
+        self._me = self._stage.policy.compiled()
+
+    def _draw(self, state: State, learnt: int, step: int, count: int, draws: int) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
+        self.player(learnt)
         self._select_many(self._me, state, self.stream.addresses, self.stream.memory, step, draws, arms, p)
         return arms, p
 
@@ -98,12 +110,15 @@ class Learner:
         bundled when they came.
         """
         while pulls:
-            left = ROOM - learnt % ROOM
-            if left == ROOM:
-                state = self.policy.reserve(state, ROOM)
+            policy, stage = self.player(learnt), self._stage
+            left = min(ROOM - learnt % ROOM, stage.stop - learnt)
+            if learnt % ROOM == 0 or learnt == stage.start:
+                state = policy.reserve(state, ROOM)
             arms = np.array([arm for arm, _ in pulls[:left]], np.int64)
             self._update_many(self._me, state, arms, np.array([reward for _, reward in pulls[:left]]))
             learnt, pulls = learnt + len(arms), pulls[left:]
+            if learnt == stage.stop:
+                state = self.player(learnt).init(self.n_arms)
         return state
 
 
@@ -122,7 +137,7 @@ class InTurnLearner(Learner):
         self._choose_next()
 
     def _choose_next(self) -> None:
-        arms, p = self._draw(self.state, self.learnt + 1, 1, self.draws)
+        arms, p = self._draw(self.state, self.learnt, self.learnt + 1, 1, self.draws)
         self.wish, self.probability = int(arms[0]), float(p[0])
 
     def choose(self, step: int, count: int) -> tuple[Any, Any]:

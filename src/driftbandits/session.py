@@ -283,8 +283,8 @@ class Session:
             learner, aside = session._learner, arrays["aside"].tolist()
         except KeyError as error:
             raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
-        learner.state = unpack_state(arrays, policy.init(len(session.arms)), "a Session")
         learner.learnt = header["learnt"]
+        learner.state = unpack_state(arrays, learner.player(learner.learnt).init(len(session.arms)), "a Session")
         learner.begin_past()
         if isinstance(learner, InTurnLearner):
             learner.resume(aside, header["answered"])

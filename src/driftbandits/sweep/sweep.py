@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits.engine import step_bar
+from driftbandits.engine import progress_bar
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
@@ -160,7 +160,7 @@ class Sweep:
             for line in self._notes:
                 say(f"note: {line}")
             say(self._announcement(plan, pace, pool, finished.height, until))
-            with step_bar(plan.steps, progress) as show:
+            with progress_bar("sweeping", plan.steps, progress) as show:
                 drive(plan, target, pool, pace, show, say)
             for cell in plan.short_of_runs:
                 say(f"note: its runs were not enough for an interval so narrow: {cell}")
