@@ -426,6 +426,22 @@ def test_a_lost_connection_loses_nothing() -> None:
         store.close()
 
 
+def test_commits_are_on_disk(tmp_path: Path) -> None:
+    """A database may be set up to acknowledge before that; ours may not."""
+    with db.Store(f"sqlite:///{tmp_path / 'store.db'}").writing() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+    with postgres.database() as url:
+        admin = create_engine(url.replace("postgresql", "postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+        with admin.connect() as connection:
+            connection.execute(text(f"ALTER DATABASE {admin.url.database} SET synchronous_commit = off"))
+        admin.dispose()
+        store = db.Store(url)
+        with store.writing() as connection:
+            assert connection.execute(text("SHOW synchronous_commit")).scalar() == "on"
+        store.close()
+
+
 def test_without_what_it_needs_a_store_says_so() -> None:
     program = """
 import sys
