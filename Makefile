@@ -39,6 +39,7 @@ bench: $(READY)
 	@$(BIN)/driftbandits bench
 	@$(BIN)/python benchmarks/gaps.py
 	@$(BIN)/python benchmarks/sweeps.py
+	@$(BIN)/python benchmarks/store.py
 
 PEERS := .peers/.ready
 

@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from driftbandits.cli_league import league, recommend
 from driftbandits.cli_replay import replay
+from driftbandits.cli_store import experiments, export
 from driftbandits.cli_sweep import sweep
 from driftbandits.errors import InputError, Unfinished
 
@@ -23,6 +24,8 @@ app.command(league)
 app.command(recommend)
 app.command(replay)
 app.command(sweep)
+app.command(experiments)
+app.command(export)
 
 
 @app.command
