@@ -3,14 +3,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help reproduce test check docs bench bench-peers clean
+.PHONY: help reproduce test soak check docs bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
 	@echo "make test         checks, doctests and tests"
+	@echo "make soak         the long tests: 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         a page for each policy, docs/policies"
-	@echo "make bench        nanoseconds a step, as multiples of the floor; what a sweep adds"
+	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"
 	@echo "make bench-peers  the same workload in other libraries"
 
 $(READY): pyproject.toml constraints.txt
@@ -26,6 +27,9 @@ reproduce: $(READY)
 test: check
 	@$(BIN)/python -m pytest -n 2
 
+soak: $(READY)
+	@$(BIN)/python tests/soak.py
+
 check: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -40,6 +44,7 @@ bench: $(READY)
 	@$(BIN)/python benchmarks/gaps.py
 	@$(BIN)/python benchmarks/sweeps.py
 	@$(BIN)/python benchmarks/store.py
+	@$(BIN)/python benchmarks/load.py
 
 PEERS := .peers/.ready
 

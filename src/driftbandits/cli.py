@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from driftbandits.cli_league import league, recommend
 from driftbandits.cli_replay import replay
+from driftbandits.cli_serve import serve, token
 from driftbandits.cli_store import experiments, export
 from driftbandits.cli_sweep import sweep
 from driftbandits.errors import InputError, Unfinished
@@ -22,6 +23,8 @@ app = App(
 )
 app.command(league)
 app.command(recommend)
+app.command(serve)
+app.command(token)
 app.command(replay)
 app.command(sweep)
 app.command(experiments)

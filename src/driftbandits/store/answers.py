@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, tuple_
 
-from driftbandits.store.log import Log
+from driftbandits.store.database import Database
 from driftbandits.store.schema import answers
 
 
@@ -18,17 +19,24 @@ class Answer(NamedTuple):
     response: str
 
 
-class Answers(Log):
+NO_EXPERIMENT = 0
+"""The scope of requests that create experiments; that of all others is their experiment's key."""
+CHUNK = 1000
+
+
+class Answers(Database):
     """Verbs on idempotency keys; ``append`` writes them, in one transaction with what the request did."""
 
-    def answer(self, id: str, key: str) -> Answer | None:  # noqa: A002
-        """What was answered to that key, or None."""
-        statement = select(answers).where(
-            answers.c.experiment == self.experiment(id).key, answers.c.idempotency_key == key
-        )
+    def answers(self, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Answer]:
+        """What was answered to those of the (scope, key) that were answered."""
+        where = tuple_(answers.c.experiment, answers.c.idempotency_key)
+        found = {}
         with self.reading() as connection:
-            row = connection.execute(statement).one_or_none()
-        return None if row is None else Answer(key, row.digest, row.response)
+            for first in range(0, len(asked), CHUNK):
+                statement = select(answers).where(where.in_(asked[first : first + CHUNK]))
+                for row in connection.execute(statement):
+                    found[row.experiment, row.idempotency_key] = Answer(row.idempotency_key, row.digest, row.response)
+        return found
 
     def prune_answers(self, age: float) -> int:
         """Forget answers older than ``age`` seconds; returns how many."""

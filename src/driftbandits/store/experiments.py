@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from driftbandits.errors import InputError
 from driftbandits.policies import Policy
 from driftbandits.recipe import build, describe
 from driftbandits.session import Session
-from driftbandits.store.database import Database
+from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError
 from driftbandits.store.schema import experiments, writers
 
@@ -75,7 +75,7 @@ EVERYTHING = select(
 ).join_from(experiments, writers, experiments.c.key == writers.c.experiment)
 
 
-class Experiments(Database):
+class Experiments(Answers):
     """Verbs on experiments."""
 
     def create(
@@ -90,8 +90,12 @@ class Experiments(Database):
         propensities: bool = True,
         title: str = "",
         drift: float | None = None,
+        answer: Callable[[Experiment], Answer] | None = None,
     ) -> Experiment:
-        """Declare an experiment; as in a Session, AutoTS decides unless you name another policy."""
+        """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
+
+        ``answer`` makes of the new experiment what is kept under an idempotency key, in the same transaction.
+        """
         check_id(id)
         session = Session(  # checks the rest
             policy,
@@ -122,7 +126,10 @@ class Experiments(Database):
                     f"there is an experiment {id!r} already: choose another id, or open that one"
                 ) from None
             connection.execute(insert(writers), {"experiment": key, "last_seq": 0, "epoch": 0, "lease_until": 0.0})
-        return self.experiment(id)
+            created = _experiment(connection.execute(EVERYTHING.where(experiments.c.key == key)).one())
+            if answer is not None:
+                self._keep(connection, [(NO_EXPERIMENT, answer(created))])
+        return created
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
         """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on."""

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, Update, select, update
 
 from driftbandits.decisions import Event
 from driftbandits.session import Session
-from driftbandits.store.answers import Answer, Answers
+from driftbandits.store.answers import Answer
 from driftbandits.store.errors import BusyError, FencedError
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
@@ -44,12 +44,17 @@ class Writer:
         return Snapshot.of(self.session)
 
 
-class Writers(History, Answers):
+class Writers(History):
     """Verbs of writers."""
 
     def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
         super().__init__(url, lease=lease, existing=existing)
         self.holder = new_holder()
+
+    def answer(self, id: str, key: str) -> Answer | None:  # noqa: A002
+        """What was answered to that key of an experiment, or None."""
+        where = (self.experiment(id).key, key)
+        return self.answers([where]).get(where)
 
     def acquire(self, id: str, url: str | None = None) -> Writer:  # noqa: A002
         """Become the experiment's writer; ``url`` tells others where this process answers.
