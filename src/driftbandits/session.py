@@ -100,6 +100,10 @@ class Session:
         """How many Decisions wait for their reward."""
         return len(self._open)
 
+    def waiting(self) -> list[Asked]:
+        """The Decisions that wait for their reward, oldest first."""
+        return [event for event, _ in self._open.values()]
+
     @property
     def learnt(self) -> int:
         """How many rewards the policy has learnt from."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from driftbandits.decisions import Event
 from driftbandits.errors import InputError
+from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, Writer
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Held:
         self.id = writer.experiment.id
         self.status = writer.experiment.status
         self.session: Session = writer.session
+        self.view = View(writer.session, writer.experiment.drift)
         self.used = time.monotonic()
         self.answers: list[Answer] = []
         self.waiting: asyncio.Future[None] | None = None

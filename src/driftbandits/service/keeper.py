@@ -33,8 +33,6 @@ class Keeper:
         self.store, self.settings, self._metrics = store, settings, metrics
         self.committer = Committer(store, metrics, self._committed, self._failed)
         self.held: dict[str, Held] = {}
-        self.listeners: list[Callable[[Held, list[Event]], None]] = []
-        """Called after every commit, with the events that are on disk now."""
         self._loading: dict[str, asyncio.Task[Held]] = {}
         self._unclear: dict[str, Writer] = {}
         self._letting_go: dict[str, asyncio.Task[None]] = {}
@@ -114,8 +112,7 @@ class Keeper:
         settled = sum(type(event) is Settled for event in events)
         if settled:
             self._metrics.settled.inc(settled)
-        for listener in self.listeners:
-            listener(held, events)
+        held.view.apply(events, held.session)
 
     def _failed(self, held: Held, error: BaseException) -> None:
         log.error("commit failed", experiment=held.id, error=str(error))
