@@ -178,10 +178,12 @@ def test_the_comparison_meets_every_kind_of_snooze() -> None:
     """By an arm pulled just now or earlier, of the arm pulled just now or another; none at all; and arms that wake."""
     seen = set()
     for seed in range(10):
-        for drift in (3e-4, 1e-2):
+        for drift in (3e-4, 1e-2, 1e-1):
             play, twin = db.Online(db.SnoozeItK(1_000, drift, 0.2), 4), NaiveSnoozeItK(4, 1_000, drift, 0.2)
             for event in follow_events(play, twin, waving("gaussian", seed, 600, 4, 1.0, 0.01)):
-                last = max(range(4), key=lambda arm: max(s for s, _ in twin.pulls[arm] if s <= event["passed"]))
+                last = max(
+                    range(4), key=lambda arm: max((s for s, _ in twin.pulls[arm] if s <= event["passed"]), default=0)
+                )
                 seen.add((event["snoozed"], event["arm"] == last, event["behind"] == last))
                 assert event["until"] >= event["passed"] > event["start"]
     assert {(1, True, False), (1, False, True), (1, False, False)} <= seen

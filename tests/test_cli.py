@@ -21,7 +21,20 @@ def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "command", ["reproduce", "simulate", "league", "recommend", "replay", "sweep", "gap", "bounds", "bench"]
+    "command",
+    [
+        "reproduce",
+        "simulate",
+        "league",
+        "recommend",
+        "replay",
+        "sweep",
+        "gap",
+        "bounds",
+        "bench",
+        "experiments",
+        "export",
+    ],
 )
 def test_every_command_explains_itself(command: str) -> None:
     assert command in driftbandits("--help").stdout
@@ -103,6 +116,8 @@ def test_recommend_answers_in_a_sentence_or_two() -> None:
         (["replay", "log.csv", "--save", "table"], "must end in .csv; got 'table'"),
         (["gap", "wave"], "arms"),
         (["bounds", "0"], "horizon"),
+        (["experiments", "--store", "sqlite:///nowhere.db"], "there is no file nowhere.db"),
+        (["export", "x", "x.csv", "--store", "mysql://here"], "a Store's URL looks like"),
         (["bounds", "1000", "2"], "drift must lie"),
     ],
 )

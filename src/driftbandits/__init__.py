@@ -20,6 +20,7 @@ _HOMES = {
     "Bernoulli": "noise",
     "Decision": "decisions",
     "Session": "session",
+    "Store": "store",
     "Bounded": "noise",
     "DUCB": "policies",
     "DiscountedTS": "policies",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from driftbandits.session import Session as Session
     from driftbandits.simulation import Simulation as Simulation
     from driftbandits.simulation import simulate as simulate
+    from driftbandits.store import Store as Store
     from driftbandits.sweep.sweep import Sweep as Sweep
     from driftbandits.theory import bounds as bounds
     from driftbandits.theory.feasibility import explain_feasibility as explain_feasibility

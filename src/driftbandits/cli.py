@@ -9,8 +9,11 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from driftbandits.cli_demo import demo
 from driftbandits.cli_league import league, recommend
 from driftbandits.cli_replay import replay
+from driftbandits.cli_serve import serve, token
+from driftbandits.cli_store import experiments, export
 from driftbandits.cli_sweep import sweep
 from driftbandits.errors import InputError, Unfinished
 
@@ -21,8 +24,13 @@ app = App(
 )
 app.command(league)
 app.command(recommend)
+app.command(serve)
+app.command(demo)
+app.command(token)
 app.command(replay)
 app.command(sweep)
+app.command(experiments)
+app.command(export)
 
 
 @app.command

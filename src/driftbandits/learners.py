@@ -152,9 +152,8 @@ class InTurnLearner(Learner):
     def take(self, rewards: Rewards, oldest: int) -> None:
         for step, arm, reward in rewards:
             self.aside[arm].append((step, reward))
-        for queue in self.aside:
-            while queue and queue[0][0] < oldest:
-                queue.popleft()
+        # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards were bundled.
+        self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
         while self.aside[self.wish]:
             _, reward = self.aside[self.wish].popleft()
             self._learn([self.wish], [reward])

@@ -100,6 +100,10 @@ class Session:
         """How many Decisions wait for their reward."""
         return len(self._open)
 
+    def waiting(self) -> list[Asked]:
+        """The Decisions that wait for their reward, oldest first."""
+        return [event for event, _ in self._open.values()]
+
     @property
     def learnt(self) -> int:
         """How many rewards the policy has learnt from."""
@@ -141,7 +145,7 @@ class Session:
         outcome = self.tell_many([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
             return outcome
-        raise self._refusal(outcome, id, reward)
+        raise self.refusal(outcome, id, reward)
 
     def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
         """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
@@ -152,8 +156,8 @@ class Session:
             step = self._step_of(id)
             outcome = Outcome.UNKNOWN if step is None else self._judge(step, reward, meant)
             if outcome is Outcome.NEW and step is not None:
-                meant[step] = float(reward)
-                fresh.append(Told(step, float(reward), now))
+                meant[step] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
+                fresh.append(Told(step, meant[step], now))
             outcomes.append(outcome)
         self._apply_rewards(fresh)
         return outcomes
@@ -183,7 +187,7 @@ class Session:
         elif step is not None and 0 < step <= self.step:
             raise TooOldError(f"{id!r} is older than the last {self.remember:,} answered Decisions: ask the Store")
         else:
-            raise self._refusal(Outcome.UNKNOWN, id, None)
+            raise self.refusal(Outcome.UNKNOWN, id, None)
         try:
             return explain_choice(self._learner, self.arms, id, step, arm, learnt, probability)
         except InputError as error:
@@ -316,7 +320,13 @@ class Session:
             return Outcome.EXPIRED if told is None else Outcome.AGAIN if told == reward else Outcome.CONFLICT
         return Outcome.EXPIRED if 0 < step <= self.step else Outcome.UNKNOWN
 
-    def _refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:  # noqa: A002
+    def remembers(self, id: str) -> bool:  # noqa: A002
+        """Whether the Decision is open or among the last answered; of others only a Store knows what became."""
+        step = self._step_of(id)
+        return step in self._open or step in self._closed
+
+    def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:  # noqa: A002
+        """The error that says why such a reward is not taken."""
         if outcome is Outcome.INVALID:
             return InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {reward!r}")
         if outcome is Outcome.UNKNOWN:
