@@ -54,10 +54,15 @@ def follow(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], seed: int)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(**SHARED, drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]), sigma=st.sampled_from([0.1, 0.5, 3.0]))
-def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float) -> None:
-    play, twin = db.Online(db.KalmanTS(drift, sigma), n_arms, seed), NaiveKalmanTS(n_arms, drift, sigma)
-    follow(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+@given(
+    **SHARED,
+    drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
+    sigma=st.sampled_from([0.1, 0.5, 3.0]),
+    posterior=st.sampled_from(["gaussian", "beta"]),
+)
+def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float, posterior: str) -> None:
+    play = db.Online(db.KalmanTS(drift, sigma, posterior), n_arms, seed)
+    follow(play, NaiveKalmanTS(n_arms, drift, sigma, posterior), rewards_of(kind, seed, steps, n_arms), seed)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -76,13 +81,13 @@ def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
 @given(
     **SHARED,
     drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
-    rho=st.sampled_from([0.1, 0.5, 1.0]),
+    risk=st.sampled_from([1e-6, 1.0, 1e4]),
     horizon=st.sampled_from([1, 4, 1_000, 10**9]),
 )
-def test_driftucb(kind: str, seed: int, steps: int, n_arms: int, drift: float, rho: float, horizon: int) -> None:
+def test_driftucb(kind: str, seed: int, steps: int, n_arms: int, drift: float, risk: float, horizon: int) -> None:
     steps = min(steps, horizon)
-    play = db.Online(db.DriftUCB(horizon, drift, rho), n_arms, seed)
-    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, rho), rewards_of(kind, seed, steps, n_arms)
+    play = db.Online(db.DriftUCB(horizon, drift, risk), n_arms, seed)
+    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, risk), rewards_of(kind, seed, steps, n_arms)
     for row in rewards:
         arm, indices = play.select(), twin.indices()
         assert indices[arm] == max(indices) or indices[arm] > max(indices) - 1e-9 * (1 + np.abs(rewards).max())

@@ -28,18 +28,21 @@ def success(reward: float, beta: int) -> float:
 
 @kernel
 def highest_beta(arms: Records, scale: float, rng: np.random.Generator) -> int:
-    """The arm with the largest draw from Beta(1 + successes, 1 + failures); ``scale`` turns the sums into those.
-
-    A Beta variable is one Gamma variable's share of two.
-    """
+    """The arm with the largest draw from Beta(1 + successes, 1 + failures); ``scale`` turns the sums into those."""
     best, best_draw = 0, -1.0
     for arm in range(len(arms)):
         successes = scale * arms[arm].total
-        won = _draw_gamma(1.0 + successes, rng)
-        drawn = won / (won + _draw_gamma(1.0 + (scale * arms[arm].count - successes), rng))
+        drawn = draw_beta(successes, scale * arms[arm].count - successes, rng)
         if drawn > best_draw:
             best, best_draw = arm, drawn
     return best
+
+
+@kernel
+def draw_beta(successes: float, failures: float, rng: np.random.Generator) -> float:
+    """A Beta(1 + successes, 1 + failures) variable: one Gamma variable's share of two."""
+    won = _draw_gamma(1.0 + successes, rng)
+    return won / (won + _draw_gamma(1.0 + failures, rng))
 
 
 @kernel
