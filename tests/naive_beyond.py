@@ -147,7 +147,8 @@ class Remembered:
 class NaiveDriftUCB:
     """Every window of the grid, from the whole history."""
 
-    def __init__(self, n_arms: int, horizon: int, drift: float, risk: float) -> None:
+    def __init__(self, n_arms: int, horizon: int, drift: float, risk: float, kl: str) -> None:
+        self.coin = kl == "bernoulli"
         self.chances, self.drift, self.t = n_arms * horizon / risk, drift, 0
         self.window = min(horizon, drift ** (-2 / 3)) if drift > 0 else horizon
         self.pulls: list[list[tuple[int, float]]] = [[] for _ in range(n_arms)]
@@ -160,16 +161,25 @@ class NaiveDriftUCB:
             age = self.t + 1 - math.fsum(times) / w
             oldest = 2 ** int(math.log2((w + 1) / 2))  # w lies in [2 m - 1, 4 m - 2]
             x = max(1.0, math.log(self.chances / oldest * max(1.0, self.window / oldest)))
-            radius = math.sqrt(x / (12 * math.sqrt(2) - 16) / (2 * w))
-            found.append((math.fsum(rewards) / w + radius + self.drift * age, 2 * radius + 2 * self.drift * age))
+            mean = math.fsum(rewards) / w
+            if self.coin:
+                upper, slack = self.coin_bound(mean, x / w), 4 * math.sqrt(x / w)
+            else:
+                radius = math.sqrt(x / (12 * math.sqrt(2) - 16) / (2 * w))
+                upper, slack = mean + radius, 2 * radius
+            found.append((upper + self.drift * age, slack + 2 * self.drift * age))
         return found
+
+    def coin_bound(self, mean: float, level: float) -> float:
+        tilt = 2.0 ** math.floor(math.log2(2 * level / (mean * (1 - mean) + level)) / 2)
+        return min(1.0, *((1 - math.exp(-b * mean - level)) / (1 - math.exp(-b)) for b in (tilt, 2 * tilt, 4 * tilt)))
 
     def indices(self) -> list[float]:
         return [min((bound for bound, _ in self.bounds(arm)), default=math.inf) for arm in range(len(self.pulls))]
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.pulls[arm].append((self.t, reward))
+        self.pulls[arm].append((self.t, min(max(reward, 0.0), 1.0) if self.coin else reward))
 
 
 def windows(pulls: int) -> list[int]:

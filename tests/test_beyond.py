@@ -82,12 +82,15 @@ def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
     **SHARED,
     drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
     risk=st.sampled_from([1e-6, 1.0, 1e4]),
+    form=st.sampled_from(["gaussian", "bernoulli"]),
     horizon=st.sampled_from([1, 4, 1_000, 10**9]),
 )
-def test_driftucb(kind: str, seed: int, steps: int, n_arms: int, drift: float, risk: float, horizon: int) -> None:
+def test_driftucb(
+    kind: str, seed: int, steps: int, n_arms: int, drift: float, risk: float, form: str, horizon: int
+) -> None:
     steps = min(steps, horizon)
-    play = db.Online(db.DriftUCB(horizon, drift, risk), n_arms, seed)
-    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, risk), rewards_of(kind, seed, steps, n_arms)
+    play = db.Online(db.DriftUCB(horizon, drift, risk, form), n_arms, seed)
+    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, risk, form), rewards_of(kind, seed, steps, n_arms)
     for row in rewards:
         arm, indices = play.select(), twin.indices()
         assert indices[arm] == max(indices) or indices[arm] > max(indices) - 1e-9 * (1 + np.abs(rewards).max())

@@ -73,8 +73,8 @@ class AutoTS(Policy):
     unless it is no further from the arm's mean than twice the mean of all rewards.
 
     As long as all rewards are low or high, two values, and some arm has had both, arms are coins, and Gaussians too
-    coarse. Nothing is cut back then. With p_j = (m_j - low)/(high - low), the draw is from Beta(1 + p_j/c_j, 1 + (1 - p_j)/c_j), and a filter predicts
-    high with probability (p_j + c_j)/(1 + 2 c_j).
+    coarse. Nothing is cut back then; with p_j = (m_j - low)/(high - low), the draw is from
+    Beta(1 + p_j/c_j, 1 + (1 - p_j)/c_j), and filter j predicts high with probability (p_j + c_j)/(1 + 2 c_j).
 
     Choices don't depend on the unit or the origin of rewards. ``docs/beyond-the-paper.md`` has the reasons.
 
