@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -75,6 +76,24 @@ def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
         if mine is not None:
             np.testing.assert_allclose(play.state.weight[arm], mine["w"], rtol=1e-6)
             np.testing.assert_allclose(play.state.spread[arm], mine["c"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "bernoulli", "outliers"])
+def test_autots_forgets_noise_of_long_ago(kind: str) -> None:
+    """Longer than the 3,000 pulls that are remembered; the pulls go to one arm most of the time."""
+    rewards = rewards_of(kind, seed=7, steps=4_500, n_arms=2) + np.where(np.arange(2) == 0, 0.0, -2.0)
+    play, twin = db.Online(db.AutoTS(), 2, 7), NaiveAutoTS(2)
+    follow(play, twin, rewards, 7)
+    assert max(own.pulls for own in twin.squares) == 3_000
+    np.testing.assert_allclose(play.state.arms.noise, [own.mean for own in twin.squares], rtol=1e-6)
+
+
+def test_autots_takes_arms_for_coins_as_long_as_rewards_have_two_values() -> None:
+    play = db.Online(db.AutoTS(), 2)
+    steps = [(0, 5.0, False), (1, -1.0, False), (0, 5.0, False), (1, 5.0, True), (0, -1.0, True), (1, 0.0, False)]
+    for arm, reward, coin in [*steps, (0, 5.0, False)]:
+        play.update(arm, reward)
+        assert play.state.run.coin[0] == coin
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

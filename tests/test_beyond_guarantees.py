@@ -172,6 +172,25 @@ def test_arms_that_stand_still(means: tuple[float, ...], noise: db.Noise) -> Non
     assert found["auto"] < 1.5 * found["still"]
 
 
+@dataclass(frozen=True)
+class Stakes(db.Noise):
+    """A coin that pays 250 or costs 30."""
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        return 250.0 if rng.random() < mean else -30.0
+
+
+@pytest.mark.parametrize("means", [(0.84, 0.97, 0.5), (0.99, 0.9), (0.03, 0.01, 0.02)])
+def test_coins_near_one_and_zero(means: tuple[float, ...]) -> None:
+    """At most half as much again as Thompson sampling with Beta posteriors; what a coin pays doesn't matter."""
+    world = db.instances.stationary(60_000, means)
+    beta = db.ThompsonSampling(posterior="beta")
+    found = regret(world, db.Bernoulli(), 60, auto=db.AutoTS(), kalman=db.KalmanTS(0.0, posterior="beta"), still=beta)
+    assert found["auto"] < 1.5 * found["still"]
+    assert found["kalman"] < 1.25 * found["still"]
+    assert regret(world, Stakes(), 60)["auto"] == pytest.approx(found["auto"], rel=0.05)
+
+
 def test_drift_it_was_not_told() -> None:
     """At most half the regret of SW-UCB# told T and the drift: slow, fast, one arm of two, many arms, jumps."""
     t = np.arange(100_000)

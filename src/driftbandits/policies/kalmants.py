@@ -36,7 +36,7 @@ class KalmanTS(Policy):
 
     Rewards of 0 and 1 have less noise the nearer their mean is to either, and ``posterior="beta"`` knows: the filter is
     the same, but what it knows counts as n = sigma^2/P' pulls, and the draw is from Beta(1 + n m, 1 + n (1 - m)). A
-    reward between is taken as the fraction it is, others count as 0 or 1. With delta = 0 this is ThompsonSampling's.
+    reward between is taken as the fraction it is, others count as 0 or 1. With delta = 0 this is ThompsonSampling.
 
     It must know delta and what the noise is like: its deviation ``sigma``, or that rewards are 0 or 1; not T. A step
     costs O(K).
