@@ -16,6 +16,8 @@ _HOMES = {
     "KalmanTS": "policies",
     "SnoozeItTight": "policies",
     "Bernoulli": "noise",
+    "Decision": "decisions",
+    "Session": "session",
     "Bounded": "noise",
     "DUCB": "policies",
     "DiscountedTS": "policies",
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from driftbandits import instances as instances
     from driftbandits import studies as studies
     from driftbandits import testing as testing
+    from driftbandits.decisions import Decision as Decision
     from driftbandits.detections import detection_table as detection_table
     from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
@@ -123,6 +126,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import Uniform as Uniform
     from driftbandits.policies.base import records as records
     from driftbandits.recording import trajectory as trajectory
+    from driftbandits.session import Session as Session
     from driftbandits.simulation import Simulation as Simulation
     from driftbandits.simulation import simulate as simulate
     from driftbandits.theory import bounds as bounds

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 from driftbandits.errors import InputError
+
+LARGEST_REWARD = 1e100
+"""Larger rewards would overflow sums of squares; no policy here is asked to bear them."""
 
 
 def check_whole(name: str, value: float, low: int, high: float = math.inf) -> int:
@@ -55,6 +59,24 @@ def check_between(name: str, value: float | None, low: float, high: float) -> No
     """An optional number must lie in [low, high]."""
     if value is not None and not (_is_number(value) and low <= value <= high):
         raise InputError(f"{name} must lie in [{low:g}, {high:g}]; got {value!r}")
+
+
+def is_reward(value: Any) -> bool:
+    """Whether a value can be learnt from: a finite number. True and False count as 1 and 0."""
+    return isinstance(value, numbers.Real) and -LARGEST_REWARD <= float(value) <= LARGEST_REWARD
+
+
+def check_names(name: str, values: Sequence[str]) -> list[str]:
+    """Different, non-empty names.
+
+    >>> check_names("arms", ["red", "red"])
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: arms must be a list of different names, such as ['red', 'blue']; got ['red', 'red']
+    """
+    names = [] if isinstance(values, str) else list(values)
+    if not names or not all(isinstance(each, str) and each for each in names) or len(set(names)) < len(names):
+        raise InputError(f"{name} must be a list of different names, such as ['red', 'blue']; got {values!r}")
+    return names
 
 
 def _is_number(value: Any) -> bool:

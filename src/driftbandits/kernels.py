@@ -27,7 +27,7 @@ from numba.extending import overload, register_jitable
 
 from driftbandits.digest import code_digest
 from driftbandits.errors import InputError
-from driftbandits.lowlevel import borrow, generator_at
+from driftbandits.lowlevel import borrow, generator_at, seat
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 _ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -250,7 +250,46 @@ def _make_update(digest: str) -> Callable[..., Any]:
     return update_once
 
 
-_MAKERS = {"advance": _make_advance, "select": _make_select, "update": _make_update}
+def _make_select_many(digest: str) -> Callable[..., Any]:
+    def select_many(
+        policy: Any, state: Any, generator: Any, memory: Any, step: int, draws: int, arms: Any, p: Any
+    ) -> None:
+        """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
+
+        With ``draws`` > 1 the choice is one of so many draws, taken at random. So its probability, given the draws, is
+        the share of them that agree with it: exactly, for whatever policy.
+        """
+        assert digest
+        held = borrowed(state)
+        rng = generator_at(generator)
+        drawn = np.empty(draws, np.int64)
+        for index in range(len(arms)):
+            seat(memory, step + index)
+            for draw_index in range(draws):
+                drawn[draw_index] = select(policy, held, rng)
+            arms[index] = drawn[min(int(rng.random() * draws), draws - 1)] if draws > 1 else drawn[0]
+            p[index] = np.mean(drawn == arms[index])
+
+    return select_many
+
+
+def _make_update_many(digest: str) -> Callable[..., Any]:
+    def update_many(policy: Any, state: Any, arms: Any, rewards: Any) -> None:
+        assert digest
+        held = borrowed(state)
+        for index in range(len(arms)):
+            update(policy, held, arms[index], rewards[index])
+
+    return update_many
+
+
+_MAKERS = {
+    "advance": _make_advance,
+    "select": _make_select,
+    "update": _make_update,
+    "select_many": _make_select_many,
+    "update_many": _make_update_many,
+}
 interpreted_advance = _make_advance("interpreted")
 """The same loop in plain Python: for policies that know nothing of numba, and to check the compiled ones against."""
 

@@ -1,4 +1,4 @@
-"""Two things said to numba in its own terms: arrays that own nothing, and a random generator known by its addresses."""
+"""Things said to numba and numpy in their own terms: arrays that own nothing, and random generators as memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
 _ADDRESSES = ("state_address", "state", "fnptr_next_uint64", "fnptr_next_double", "fnptr_next_uint32", "bit_generator")
 
@@ -49,6 +49,35 @@ def addresses(rng: np.random.Generator) -> tuple[np.uint64, ...]:
     functions = (interface.next_uint64, interface.next_double, interface.next_uint32)
     found = (interface.state_address, address(interface.state), *map(address, functions))
     return tuple(np.uint64(value) for value in (*found, address(interface.bit_generator)))
+
+
+class StepStream:
+    """A random stream of its own for every step: ``Philox(key=seed, counter=[0, step, 0, 0])``, nothing to store.
+
+    Making a new Generator takes 20 microseconds; writing the counter where an old one keeps it takes a few nanoseconds
+    in compiled code. ``seat`` does the latter; ``memory`` is what it needs.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.Generator(np.random.Philox(key=seed))
+        address = self.rng.bit_generator.ctypes.state_address
+        words = np.ctypeslib.as_array((ctypes.c_uint64 * 8).from_address(address))
+        counter = np.ctypeslib.as_array((ctypes.c_uint64 * 4).from_address(int(words[0])))
+        self.memory = (counter, words)
+        self.addresses = addresses(self.rng)
+
+    def at(self, step: int) -> np.random.Generator:
+        """The generator, placed at the start of a step's stream."""
+        seat(self.memory, step)
+        return self.rng
+
+
+@register_jitable(forceinline=True)
+def seat(memory: Any, step: int) -> None:
+    """Place a StepStream's generator: the counter at ``step``, and no numbers left over from before."""
+    counter, words = memory
+    counter[0], counter[1], counter[2], counter[3] = 0, step, 0, 0
+    words[2], words[7] = 4, 0
 
 
 @intrinsic

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import json
 from typing import Any
 
 import numpy as np
 
-from driftbandits.checks import check_whole
+from driftbandits.checks import LARGEST_REWARD, check_whole
 from driftbandits.errors import InputError
 from driftbandits.kernels import entry, select, update
 from driftbandits.lowlevel import addresses
 from driftbandits.policies.base import Policy
+from driftbandits.snapshots import pack, unpack, unpack_state
 
 AHEAD = 64
-LARGEST_REWARD = 1e100
-"""Larger rewards would overflow sums of squares; no policy here is asked to bear them."""
 
 
 class Online:
@@ -80,31 +77,19 @@ class Online:
                 f"{type(self.policy).__name__} is a plain object, which may keep what it learns anywhere: "
                 "pickle it, or derive it from Policy"
             )
-        buffer, header = io.BytesIO(), {"of": self._identity(), "rng": self.rng.bit_generator.state}
-        np.savez(buffer, header=np.array(json.dumps(header, default=_listed)), **self.state._asdict())
-        return buffer.getvalue()
+        return pack({"of": self._identity(), "rng": self.rng.bit_generator.state}, self.state)
 
     def _identity(self) -> str:
         return f"{self.policy!r} with {self.n_arms} arms"
 
     def restore(self, data: bytes) -> None:
         """Go back to a snapshot taken of the same policy with the same number of arms."""
-        fresh = self.policy.init(self.n_arms)
-        try:
-            with np.load(io.BytesIO(data)) as stored:
-                header = json.loads(str(stored["header"]))
-                arrays = {
-                    name: stored[name].astype(array.dtype, casting="equiv") for name, array in fresh._asdict().items()
-                }
-        except Exception as error:
-            raise InputError(f"this is not a snapshot of {type(self.policy).__name__}: {error}") from error
+        owner = type(self.policy).__name__
+        header, arrays = unpack(data, owner)
+        state = unpack_state(arrays, self.policy.init(self.n_arms), owner)
         if header["of"] != self._identity():
             raise InputError(f"this is a snapshot of {header['of']}; it cannot continue {self._identity()}")
         header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
         self.rng.bit_generator.state = header["rng"]
-        self.state = type(fresh)(**{name: array.view(type(getattr(fresh, name))) for name, array in arrays.items()})
+        self.state = state
         self._room = 0
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist()

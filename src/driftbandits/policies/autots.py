@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.posteriors import draw_beta
+from driftbandits.policies.belief import Belief, gaussian_belief
+from driftbandits.policies.posteriors import beta_moments, draw_beta
 
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
@@ -84,6 +85,8 @@ class AutoTS(Policy):
     algorithm", IEEE Transactions on Automatic Control 1988.
     """
 
+    any_order: ClassVar[bool] = True
+
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and the slowest and the fastest steady gain among those that drift."""
         return {
@@ -109,6 +112,25 @@ class AutoTS(Policy):
             np.zeros(every_arm),
             np.tile(prior, (n_arms, 1)),
         )
+
+    def belief(self, state: AutoTSState) -> Belief:
+        """Mean and deviation of the mixture that ``select`` draws from."""
+        run, arms = state.run[0], state.arms
+        mean, deviation = np.full(len(arms), np.nan), np.full(len(arms), np.nan)
+        for index in np.flatnonzero(arms.last > 0):
+            away = run.t + 1 - arms[index].last
+            switched = _switched(run.switching, away)
+            weight = switched * state.pool + (1.0 - switched) * state.weight[index]
+            means = state.mean[index]
+            spread = state.spread[index] + state.walk * away
+            if run.coin:
+                p, variance = beta_moments((means - run.low) / (run.high - run.low), spread)
+                means, spread = run.low + (run.high - run.low) * p, (run.high - run.low) ** 2 * variance
+            else:
+                spread *= _noise(run, arms[index]) + (means - run.center) ** 2 / (1.0 + arms[index].pulls)
+            mean[index] = weight @ means
+            deviation[index] = math.sqrt(weight @ (spread + (means - mean[index]) ** 2))
+        return gaussian_belief(mean, deviation)
 
     def select(self, state: AutoTSState, rng: np.random.Generator) -> int:
         run = state.run[0]

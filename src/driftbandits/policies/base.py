@@ -9,6 +9,7 @@ import numpy as np
 
 from driftbandits.errors import InputError
 from driftbandits.kernels import Compiled
+from driftbandits.policies.belief import Belief
 
 State: TypeAlias = Any
 """A NamedTuple of numpy arrays, most of them record arrays: all a policy has learnt, and the values it runs on."""
@@ -30,6 +31,9 @@ class Policy(Compiled):
     arms: ClassVar[tuple[int, float]] = (2, math.inf)
     """The smallest and the largest number of arms the policy is defined for."""
 
+    any_order: ClassVar[bool] = False
+    """Whether ``update`` may be told any arm at any time, chosen or not: then rewards can be learnt as they come."""
+
     def init(self, n_arms: int) -> State:
         """The State before the first step."""
         raise NotImplementedError
@@ -49,6 +53,10 @@ class Policy(Compiled):
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the policy chose to run with (window, gamma, ...), by name; known before it runs."""
         return {}
+
+    def belief(self, state: State) -> Belief:
+        """What the policy thinks of the arms; empty for a policy that keeps no estimates."""
+        return Belief()
 
     def check_arms(self, n_arms: int) -> None:
         """Raise InputError when the policy is not defined for so many arms."""

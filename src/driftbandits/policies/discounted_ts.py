@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class DiscountedTS(Policy):
     >>> round(DiscountedTS(drift=1 / 4_800).parameters(2)["discount"], 6)
     0.996486
     """
+
+    any_order: ClassVar[bool] = True
 
     drift: float | None = None
     discount: float | None = None

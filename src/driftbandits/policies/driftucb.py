@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class DriftUCB(Policy):
     Citation: this package; after P. Auer, N. Cesa-Bianchi, P. Fischer, "Finite-time Analysis of the Multiarmed Bandit
     Problem", Machine Learning 2002.
     """
+
+    any_order: ClassVar[bool] = True
 
     horizon: int
     drift: float

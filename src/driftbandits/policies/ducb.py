@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ class DUCB(Policy):
     >>> round(DUCB(drift=1 / 4_800).parameters(2)["discount"], 6)
     0.997211
     """
+
+    any_order: ClassVar[bool] = True
 
     drift: float | None = None
     discount: float | None = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits.checks import check_drift
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.posteriors import check_posterior, draw_beta, success
+from driftbandits.policies.belief import Belief, gaussian_belief
+from driftbandits.policies.posteriors import beta_moments, check_posterior, draw_beta, success
 
 
 class KalmanTSState(NamedTuple):
@@ -47,6 +48,8 @@ class KalmanTS(Policy):
     0.0252
     """
 
+    any_order: ClassVar[bool] = True
+
     drift: float
     sigma: float = 0.5
     posterior: str = "gaussian"
@@ -67,6 +70,13 @@ class KalmanTS(Policy):
         state.run.walk = self.parameters(n_arms)["gain"] ** 2
         state.run.beta = self.posterior == "beta"
         return state
+
+    def belief(self, state: KalmanTSState) -> Belief:
+        run, arms = state.run[0], state.arms
+        known = arms.last > 0
+        mean, spread = arms.estimate, arms.spread + run.walk * (run.t + 1 - arms.last)
+        mean, variance = beta_moments(mean, spread) if run.beta else (mean, self.sigma**2 * spread)
+        return gaussian_belief(np.where(known, mean, np.nan), np.where(known, np.sqrt(variance), np.nan))
 
     def select(self, state: KalmanTSState, rng: np.random.Generator) -> int:
         run = state.run[0]

@@ -17,6 +17,7 @@ import numpy as np
 
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Records, records
+from driftbandits.policies.belief import Belief, Snooze
 
 GUARD = 1e-9
 """Relative slack of the shortcuts below, far above rounding: they may look once too often, never once too rarely."""
@@ -36,10 +37,26 @@ def with_room(
     needed, room = used + steps + 1, len(sums)
     if needed <= room <= 4 * (needed + ROOM):
         return sums, links
-    new_sums, new_links = np.empty(needed + used + ROOM), np.empty((needed + used + ROOM, 2), np.int32)
+    new_sums, new_links = np.zeros(needed + used + ROOM), np.zeros((needed + used + ROOM, 2), np.int32)
     new_sums[: used + 1] = sums[: used + 1]
     new_links[: used + 1] = links[: used + 1]
     return new_sums, new_links
+
+
+def windows_belief(state: Any, gap: float) -> Belief:
+    """Which arm is snoozed, ``gap`` being the lead that was found; or else the window nearest to passing."""
+    rule, run, event = state.rule[0], state.run[0], state.event[0]
+    if run.snoozed >= 0:
+        since, until = int(event.passed), float(event.until)
+        return Belief(snoozed=(Snooze(int(run.snoozed), int(event.arm), gap, int(event.window), since, until),))
+    m = int(run.t - run.start)
+    windows = np.arange(rule.shortest_window, m // 2 + 1)
+    if len(windows) == 0:
+        return Belief()
+    gaps = np.abs(state.sums[m] - state.sums[m - 2 * windows]) / windows
+    thresholds = rule.threshold / np.sqrt(windows) - rule.slack
+    nearest = int(np.argmax(gaps - thresholds))
+    return Belief(gap=float(gaps[nearest]), threshold=float(thresholds[nearest]), window=int(windows[nearest]))
 
 
 @kernel

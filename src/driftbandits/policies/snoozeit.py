@@ -12,7 +12,15 @@ import numpy as np
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.snooze_windows import forget_windows, sides, some_window_is_near, threshold_at, with_room
+from driftbandits.policies.belief import Belief
+from driftbandits.policies.snooze_windows import (
+    forget_windows,
+    sides,
+    some_window_is_near,
+    threshold_at,
+    windows_belief,
+    with_room,
+)
 from driftbandits.theory.constants import C1
 from driftbandits.theory.feasibility import explain_feasibility
 
@@ -140,6 +148,9 @@ class SnoozeIt(Policy):
         used = 0 if run.snoozed >= 0 else int(run.t - run.start)
         sums, links = with_room(state.sums, state.links, used, steps)
         return state if sums is state.sums else state._replace(sums=sums, links=links)
+
+    def belief(self, state: SnoozeItState) -> Belief:
+        return windows_belief(state, float(state.event[0].gap))
 
     def select(self, state: SnoozeItState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]

@@ -12,7 +12,15 @@ from driftbandits.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.snooze_windows import forget_windows, sides, some_window_is_near, threshold_at, with_room
+from driftbandits.policies.belief import Belief
+from driftbandits.policies.snooze_windows import (
+    forget_windows,
+    sides,
+    some_window_is_near,
+    threshold_at,
+    windows_belief,
+    with_room,
+)
 
 RHO = 3.0
 """In the radius of a paired difference; a union bound over all windows makes its failures rarer than 1/T."""
@@ -93,6 +101,9 @@ class SnoozeItTight(Policy):
         used = 0 if run.snoozed >= 0 else int(run.t - run.start)
         sums, links = with_room(state.sums, state.links, used, steps)
         return state if sums is state.sums else state._replace(sums=sums, links=links)
+
+    def belief(self, state: SnoozeItTightState) -> Belief:
+        return windows_belief(state, float(state.event[0].lead))
 
     def select(self, state: SnoozeItTightState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class SWTS(Policy):
     >>> SWTS(drift=1 / 4_800).parameters(2)
     {'window': 285, 'sigma': 0.5}
     """
+
+    any_order: ClassVar[bool] = True
 
     drift: float | None = None
     window: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class SWUCB(Policy):
     >>> SWUCB(horizon=162_755, drift=1 / 4_800).parameters(2)["window"]
     359
     """
+
+    any_order: ClassVar[bool] = True
 
     horizon: int | None = None
     drift: float | None = None

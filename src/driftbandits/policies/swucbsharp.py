@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ class SWUCBSharp(Policy):
     >>> round(chosen["alpha"], 5), chosen["window_at_end"]
     (0.52977, 2480)
     """
+
+    any_order: ClassVar[bool] = True
 
     horizon: int | None = None
     drift: float | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class ThompsonSampling(Policy):
     Citation: W. Thompson, Biometrika 1933; S. Agrawal, N. Goyal, "Further Optimal Regret Bounds for Thompson Sampling",
     AISTATS 2013.
     """
+
+    any_order: ClassVar[bool] = True
 
     posterior: str = "gaussian"
     sigma: float = 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class UCB1(Policy):
     Citation: P. Auer, N. Cesa-Bianchi, P. Fischer, "Finite-time Analysis of the Multiarmed Bandit Problem", Machine
     Learning 2002.
     """
+
+    any_order: ClassVar[bool] = True
 
     def init(self, n_arms: int) -> UCB1State:
         self.check_arms(n_arms)

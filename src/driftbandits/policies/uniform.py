@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,8 @@ class Uniform(Policy):
 
     Citation: none; the plainest random baseline there is.
     """
+
+    any_order: ClassVar[bool] = True
 
     def init(self, n_arms: int) -> UniformState:
         self.check_arms(n_arms)

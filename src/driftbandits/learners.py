@@ -1,0 +1,163 @@
+"""A policy between asks and tells: it chooses for a step, and learns rewards in the order that it needs."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from driftbandits.errors import InputError
+from driftbandits.kernels import entry
+from driftbandits.lowlevel import StepStream
+from driftbandits.policies.base import Policy, State
+
+KEEP = 4096
+"""What the policy knew can be told for at least so many updates back."""
+ROOM = 1024
+NOWHERE = 1 << 62
+"""Steps from here on belong to nobody's asks: their random streams serve for looking at a State."""
+
+Rewards = Sequence[tuple[int, int, float]]
+"""Rewards that came, as (step, arm, reward)."""
+
+
+class Learner:
+    """For policies that take rewards of any arm in any order: each is learnt when it comes."""
+
+    def __init__(self, policy: Policy, n_arms: int, seed: int, draws: int) -> None:
+        self.policy, self.n_arms, self.draws = policy, n_arms, draws
+        self.stream = StepStream(seed)
+        self.state: State = policy.init(n_arms)
+        self.learnt = 0
+        self._me = policy.compiled()
+        arms, p = np.zeros(1, np.int64), np.zeros(1)
+        asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, arms, p)
+        self._select_many = entry("select_many", (type(policy),), asked)
+        self._update_many = entry("update_many", (type(policy),), (self._me, self.state, arms, p))
+        self.begin_past()
+
+    def choose(self, step: int, count: int) -> tuple[Any, Any]:
+        """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice."""
+        return self._draw(self.state, step, count, self.draws)
+
+    def asked(self) -> None:
+        """An ask was answered."""
+
+    def take(self, rewards: Rewards, oldest: int) -> None:
+        """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside."""
+        self._learn([arm for _, arm, _ in rewards], [reward for _, _, reward in rewards])
+
+    def state_at(self, learnt: int) -> State:
+        """The State after so many updates; InputError when that is too long ago."""
+        mark = next((mark for mark in reversed(self._marks) if mark[0] <= learnt), None)
+        if mark is None or learnt > self.learnt:
+            raise InputError(f"only the last {self.learnt - self._marks[0][0]:,} updates can be looked at")
+        first = mark[0] - self._marks[0][0]
+        return self._updated(_copy(mark[1]), mark[0], self._past[first : first + learnt - mark[0]])
+
+    def rewards_before(self, learnt: int, most: int) -> list[list[float]]:
+        """Each arm's last rewards, at most ``most``, among the remembered ones of the first ``learnt`` updates."""
+        found: list[list[float]] = [[] for _ in range(self.n_arms)]
+        for arm, reward in reversed(self._past[: max(0, learnt - self._marks[0][0])]):
+            if len(found[arm]) < most:
+                found[arm].append(reward)
+        return found
+
+    def shares(self, state: State, draws: int = 1000) -> Any:
+        """The probability of every arm's being chosen in this State, as the share of so many draws."""
+        arms, _ = self._draw(state, NOWHERE, draws, 1)
+        return np.bincount(arms, minlength=self.n_arms) / draws
+
+    def begin_past(self) -> None:
+        """Remember from here on."""
+        self._marks: deque[tuple[int, State]] = deque([(self.learnt, _copy(self.state))])
+        self._past: list[tuple[int, float]] = []
+
+    def _draw(self, state: State, step: int, count: int, draws: int) -> tuple[Any, Any]:
+        arms, p = np.empty(count, np.int64), np.empty(count)
+        self._select_many(self._me, state, self.stream.addresses, self.stream.memory, step, draws, arms, p)
+        return arms, p
+
+    def _learn(self, arms: list[int], rewards: list[float]) -> None:
+        pulls = list(zip(arms, rewards, strict=True))
+        self.state = self._updated(self.state, self.learnt, pulls)
+        self.learnt += len(pulls)
+        self._past.extend(pulls)
+        if self.learnt - self._marks[-1][0] >= KEEP:
+            self._marks.append((self.learnt, _copy(self.state)))
+            if len(self._marks) > 2:
+                forgotten, _ = self._marks.popleft()
+                del self._past[: self._marks[0][0] - forgotten]
+
+    def _updated(self, state: State, learnt: int, pulls: list[tuple[int, float]]) -> State:
+        """The State after ``pulls``, which follow its first ``learnt`` updates.
+
+        Room is made at fixed numbers of updates, so that even the bytes of a State do not depend on how rewards were
+        bundled when they came.
+        """
+        while pulls:
+            left = ROOM - learnt % ROOM
+            if left == ROOM:
+                state = self.policy.reserve(state, ROOM)
+            arms = np.array([arm for arm, _ in pulls[:left]], np.int64)
+            self._update_many(self._me, state, arms, np.array([reward for _, reward in pulls[:left]]))
+            learnt, pulls = learnt + len(arms), pulls[left:]
+        return state
+
+
+class InTurnLearner(Learner):
+    """For policies that must be told the reward of the very arm they chose before they choose again.
+
+    All asks get the arm that the policy waits for. When rewards come it learns one of that arm, chooses the next, and
+    learns on while rewards of what it chooses are there (Joulani, György, Szepesvári 2013, QPM-D). Rewards put aside
+    are dropped when they are older than ``oldest``: means drift.
+    """
+
+    def __init__(self, policy: Policy, n_arms: int, seed: int, draws: int) -> None:
+        super().__init__(policy, n_arms, seed, draws)
+        self.aside: list[deque[tuple[int, float]]] = [deque() for _ in range(n_arms)]
+        self.answered = False
+        self._choose_next()
+
+    def _choose_next(self) -> None:
+        arms, p = self._draw(self.state, self.learnt + 1, 1, self.draws)
+        self.wish, self.probability = int(arms[0]), float(p[0])
+
+    def choose(self, step: int, count: int) -> tuple[Any, Any]:
+        arms, p = np.full(count, self.wish), np.ones(count)
+        if not self.answered:
+            p[0] = self.probability
+        return arms, p
+
+    def asked(self) -> None:
+        self.answered = True
+
+    def take(self, rewards: Rewards, oldest: int) -> None:
+        for step, arm, reward in rewards:
+            self.aside[arm].append((step, reward))
+        for queue in self.aside:
+            while queue and queue[0][0] < oldest:
+                queue.popleft()
+        while self.aside[self.wish]:
+            _, reward = self.aside[self.wish].popleft()
+            self._learn([self.wish], [reward])
+            self.answered = False
+            self._choose_next()
+
+    def resume(self, aside: Rewards, answered: bool) -> None:
+        """Go on from a snapshot: ``state`` and ``learnt`` are set already."""
+        for step, arm, reward in aside:
+            self.aside[arm].append((step, reward))
+        self.answered = answered
+        self._choose_next()
+
+
+def make_learner(policy: Policy, n_arms: int, seed: int, draws: int) -> Learner:
+    """The learner that suits the policy."""
+    return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, draws)
+
+
+def _copy(state: State) -> State:
+    return type(state)(*(array.copy() for array in state))

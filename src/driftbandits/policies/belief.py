@@ -1,0 +1,46 @@
+"""What a policy thinks, for people: estimates, intervals and snoozes, read off a State."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class Snooze(NamedTuple):
+    """``arm`` is left alone until the policy's step ``until``: over ``window`` pairs ``better`` led by ``gap``."""
+
+    arm: int
+    better: int
+    gap: float
+    window: int
+    since: int
+    until: float
+
+
+class Belief(NamedTuple):
+    """``estimate``, ``low`` and ``high``: every arm's mean with a 95 % interval, nan where nothing is known.
+
+    ``gap`` is the difference that the policy looks at, over its last ``window`` pairs of pulls where it has windows,
+    and ``threshold`` what the gap must exceed before it acts.
+    """
+
+    estimate: Array | None = None
+    low: Array | None = None
+    high: Array | None = None
+    snoozed: tuple[Snooze, ...] = ()
+    gap: float | None = None
+    threshold: float | None = None
+    window: int | None = None
+
+
+def gaussian_belief(mean: Array, deviation: Array) -> Belief:
+    """Means known up to a Gaussian error; the gap is that of the two best, the threshold its 95 % half-width."""
+    low, high = mean - 1.96 * deviation, mean + 1.96 * deviation
+    if len(mean) < 2 or not np.isfinite(mean).all():
+        return Belief(mean, low, high)
+    second, first = np.argsort(mean, kind="stable")[-2:]
+    half_width = 1.96 * float(np.hypot(deviation[first], deviation[second]))
+    return Belief(mean, low, high, gap=float(mean[first] - mean[second]), threshold=half_width)

@@ -1,0 +1,45 @@
+"""A policy's State and a header as bytes, and back: what lets a run continue bit for bit."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from driftbandits.errors import InputError
+
+
+def pack(header: dict[str, Any], state: Any, **arrays: np.ndarray[Any, Any]) -> bytes:
+    """Header (as JSON), State and further arrays in one piece."""
+    buffer = io.BytesIO()
+    fields = {f"state.{name}": array for name, array in state._asdict().items()}
+    everything: dict[str, Any] = {"header": np.array(json.dumps(header, default=_listed)), **fields, **arrays}
+    np.savez(buffer, **everything)
+    return buffer.getvalue()
+
+
+def unpack(data: bytes, owner: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The header and all arrays; InputError when the bytes are no snapshot of ``owner``."""
+    try:
+        with np.load(io.BytesIO(data)) as stored:
+            return json.loads(str(stored["header"])), {name: stored[name] for name in stored.files if name != "header"}
+    except Exception as error:
+        raise InputError(f"this is not a snapshot of {owner}: {error}") from error
+
+
+def unpack_state(arrays: dict[str, np.ndarray[Any, Any]], fresh: Any, owner: str) -> Any:
+    """The State among the arrays; ``fresh``, a State before the first step, tells what it must look like."""
+    try:
+        found = {
+            name: arrays[f"state.{name}"].astype(array.dtype, casting="equiv").view(type(array))
+            for name, array in fresh._asdict().items()
+        }
+    except Exception as error:
+        raise InputError(f"this is not a snapshot of {owner}: {error}") from error
+    return type(fresh)(**found)
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist()
