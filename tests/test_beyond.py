@@ -118,12 +118,16 @@ def test_driftucb(
 
 
 def test_windows_of_driftucb() -> None:
-    """For every m up to the number of pulls there is a window in [m/2, m], as the proof needs."""
+    """As the proof needs: every n up to the number of pulls has a window in [n/2, n]; and a window whose oldest
+    block has m pulls has 2 m - 1 to 4 m - 2, and begins after a multiple of m."""
     for pulls in range(1, 600):
         found = windows(pulls)
         assert found[-1] == pulls
         assert len(found) <= 2 * math.log2(pulls + 1)
-        assert all(any(m / 2 <= w <= m for w in found) for m in range(1, pulls + 1))
+        assert all(any(n / 2 <= w <= n for w in found) for n in range(1, pulls + 1))
+        for newer, w in zip([0, *found], found, strict=False):
+            assert 2 * (w - newer) - 1 <= w <= 4 * (w - newer) - 2
+            assert (pulls - w) % (w - newer) == 0
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
