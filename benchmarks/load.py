@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+from store import plainly
 
 from driftbandits.store import Store
 from driftbandits.tables import print_table
@@ -162,49 +162,10 @@ def events_per_commit(port: int) -> float:
     return total / float(re.search(r"driftbandits_commit_seconds_count (\S+)", text)[1])  # type: ignore[index]
 
 
-def insert_rate(url: str, rows: int, seconds: float) -> float:
-    """Rows a second of the service's own table, ``rows`` in a transaction, by the bare driver."""
+def insert_rate(url: str, rows: float) -> float:
+    """Rows a second that the bare driver inserts into the service's own table, ``rows`` in a transaction."""
     Store(url).close()  # makes the tables
-    write = _sqlite_writer(url) if url.startswith("sqlite") else _postgres_writer(url)
-    began, first = time.perf_counter(), 1
-    while time.perf_counter() - began < seconds:
-        write(
-            [
-                (1, first + i, "a", first + i, 0, None, 1e9, None, 0.5)
-                if i % 2
-                else (1, first + i, "t", first + i, None, 0.5, 1e9, None, None)
-                for i in range(rows)
-            ]
-        )
-        first += rows
-    return (first - 1) / (time.perf_counter() - began)
-
-
-def _sqlite_writer(url: str) -> Callable[[list[Any]], None]:
-    connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-
-    def write(rows: list[Any]) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        connection.execute("COMMIT")
-
-    return write
-
-
-def _postgres_writer(url: str) -> Callable[[list[Any]], None]:
-    import psycopg
-
-    connection = psycopg.connect(url)
-    types = ["int4[]", "int8[]", "text[]", "int8[]", "int2[]", *["float8[]"] * 4]
-    insert = f"INSERT INTO events SELECT * FROM unnest({', '.join(f'%s::{kind}' for kind in types)})".encode()
-
-    def write(rows: list[Any]) -> None:
-        connection.execute(insert, [list(column) for column in zip(*rows, strict=True)])
-        connection.commit()
-
-    return write
+    return plainly(url, max(1, round(rows / 2)))
 
 
 def constant_server() -> None:
@@ -248,7 +209,7 @@ def measure(stores: dict[str, Callable[[], Any]], seconds: float) -> list[dict[s
                 ours = load(port, batch, clients, seconds)
                 group = events_per_commit(port)
             with fresh() as url:
-                insert = insert_rate(url, max(2, round(group)), seconds) / 2
+                insert = insert_rate(url, group) / 2
             rows.append(
                 {
                     "store": name,

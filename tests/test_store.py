@@ -69,7 +69,7 @@ def test_the_log_is_the_session(name: str, acts: list[Any], timeout: Any, defaul
     """At any point the Session from the Store is the Session that wrote, byte for byte; nothing more."""
     one, other, clock = db.Store("sqlite://"), None, Clock()
     other = db.Store(f"sqlite:///{one.engine.url.database}")
-    one.create("x", arms=["a", "b"], policy=lively(name), timeout=timeout, default_reward=default, propensities=keep)
+    one.create("x", arms=["a", "b"], policy=lively(name), timeout=timeout, default_reward=default, explore=0.1 * keep)
     here, there = one, other
     writer = here.acquire("x")
     writer.session.clock = clock

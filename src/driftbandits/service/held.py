@@ -30,12 +30,11 @@ class Held:
     writing. A Held that is ``lost`` differs from the log, and must not be used again.
     """
 
-    def __init__(self, writer: Writer) -> None:
-        self.writer = writer
+    def __init__(self, writer: Writer, view: View) -> None:
+        self.writer, self.view = writer, view
         self.id = writer.experiment.id
         self.status = writer.experiment.status
         self.session: Session = writer.session
-        self.view = View(writer.session, writer.experiment.drift)
         self.used = time.monotonic()
         self.answers: list[Answer] = []
         self.waiting: asyncio.Future[None] | None = None

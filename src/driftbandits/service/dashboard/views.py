@@ -69,7 +69,7 @@ class View:
     """
 
     def __init__(self, session: Session, drift: float | None = None) -> None:
-        self.names, self.session_name, self.weighted = session.arms, session.name, session.propensities
+        self.names, self.session_name, self.weighted = session.arms, session.name, session.explore > 0
         n_arms = len(self.names)
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
         self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)
@@ -101,8 +101,11 @@ class View:
         """How many events of the experiment it has seen, if it was there from the start, or might have."""
         return 2 * self.step - self.pending
 
-    def apply(self, events: Iterable[Event], session: Session) -> None:
-        """Take over the events that ``session`` made or applied since the last time."""
+    def apply(self, events: Iterable[Event], session: Session | None) -> None:
+        """Take over the events that ``session`` made or applied since the last time.
+
+        Without a session, for events of long ago, it is not seen what the policy thought.
+        """
         before, step, time, pending = self.step, self.step, self.time, self.open
         asks, answers = self._asks, self._answers
         for event in events:
@@ -115,7 +118,7 @@ class View:
                 answers.append(Answer(event, pending.pop(event.step), step))  # type: ignore[arg-type]
         self.step, self.time = step, time
         in_new_row = before == self.since or row_of(before, self.since) < row_of(step, self.since)
-        if time - self.looked >= (LOOK if in_new_row else LONG_LOOK):
+        if session and time - self.looked >= (LOOK if in_new_row else LONG_LOOK):
             self._look(session)
         if len(asks) + len(answers) >= BUNDLE:
             self.take_in()
