@@ -3,10 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help reproduce test soak check docs bench bench-peers clean
+.PHONY: help reproduce demo test soak check docs bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
+	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
 	@echo "make soak         the long tests: 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
@@ -23,6 +24,9 @@ $(READY): pyproject.toml constraints.txt
 
 reproduce: $(READY)
 	@$(BIN)/driftbandits reproduce
+
+demo: $(READY)
+	@$(BIN)/driftbandits demo
 
 test: check
 	@$(BIN)/python -m pytest -n 2

@@ -58,6 +58,7 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
             gate, loop="uvloop", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
         )
         server = uvicorn.Server(config)
+        gate.app.state.stopping = lambda: server.should_exit
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from driftbandits.cli_demo import demo
 from driftbandits.cli_league import league, recommend
 from driftbandits.cli_replay import replay
 from driftbandits.cli_serve import serve, token
@@ -24,6 +25,7 @@ app = App(
 app.command(league)
 app.command(recommend)
 app.command(serve)
+app.command(demo)
 app.command(token)
 app.command(replay)
 app.command(sweep)

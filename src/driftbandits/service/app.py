@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from driftbandits.service import decisions, experiments, reference
 from driftbandits.service.access import Access, auth_needed
+from driftbandits.service.dashboard import routes as dashboard
 from driftbandits.service.errors import add_error_handlers, refuse
 from driftbandits.service.gate import Gate
 from driftbandits.service.keeper import Keeper
@@ -34,7 +35,6 @@ def create_app(settings: Settings | None = None) -> Gate:
             needed = auth_needed(settings, store)
             keeper = Keeper(store, settings, metrics)
             app.state.service = Service(settings, store, metrics, keeper, Replies(keeper), Access(keeper, needed))
-            # The dashboard's views are fed here: keeper.listeners.append(...) is called after every commit.
             yield
             await keeper.close()
         finally:
@@ -48,13 +48,14 @@ def create_app(settings: Settings | None = None) -> Gate:
         docs_url=None,
         redoc_url=None,
     )
+    app.state.stopping = lambda: False  # run.py knows better
     add_error_handlers(app)
     app.include_router(decisions.fast)
     app.include_router(decisions.router)
     app.include_router(experiments.router)
     app.include_router(reference.router)
+    app.include_router(dashboard.router)
     _add_probes(app, metrics)
-    # The dashboard's router is mounted here: app.include_router(dashboard.router)
     return Gate(app, settings.most_body, metrics, decisions.SHORTCUTS)
 
 

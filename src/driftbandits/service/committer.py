@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from driftbandits.decisions import Event
+from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.held import Held
 from driftbandits.service.metrics import Metrics
 from driftbandits.store import Answer, FencedError, Store, StoreError
@@ -31,7 +32,8 @@ class Batch:
     held: Held
     events: list[Event]
     answers: list[Answer]
-    snapshot: Snapshot | None
+    snapshot: Snapshot | None = None
+    view: tuple[int, bytes] | None = None
     error: Exception | None = None
 
 
@@ -86,8 +88,11 @@ class Committer:
             events, answers = held.take_events(), held.answers
             held.answers = []
             held.writing, held.waiting = held.waiting, None
-            # Taken now, the snapshot holds the events up to this commit and none after it.
-            group.append(Batch(held, events, answers, held.writer.snapshot() if held.writer.snapshot_due else None))
+            batch = Batch(held, events, answers)
+            if held.writer.snapshot_due:
+                # Taken now, the snapshot holds the events up to this commit and none after it.
+                batch.snapshot, batch.view = held.writer.snapshot(), (held.view.seq, pack_view(held.view))
+            group.append(batch)
         self._next, self._busy = [], True
         self._thread.submit(self._write, group)
 
@@ -101,6 +106,8 @@ class Committer:
                 batch.held.writer.saved = batch.snapshot.seq  # when it fails: again later, the log alone is enough
                 with suppress(StoreError):
                     self._store.snapshot(batch.held.writer, batch.snapshot)
+                    if batch.view is not None:
+                        self._store.save_view(batch.held.writer, *batch.view)
 
     def _append(self, group: list[Batch]) -> None:
         left = group

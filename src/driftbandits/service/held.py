@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from driftbandits.decisions import Event
 from driftbandits.errors import InputError
+from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, Writer
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class Held:
     writing. A Held that is ``lost`` differs from the log, and must not be used again.
     """
 
-    def __init__(self, writer: Writer) -> None:
-        self.writer = writer
+    def __init__(self, writer: Writer, view: View) -> None:
+        self.writer, self.view = writer, view
         self.id = writer.experiment.id
         self.status = writer.experiment.status
         self.session: Session = writer.session

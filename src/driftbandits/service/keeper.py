@@ -13,6 +13,9 @@ import structlog
 from driftbandits.decisions import Event, Settled
 from driftbandits.errors import InputError
 from driftbandits.service.committer import Committer
+from driftbandits.service.dashboard.kept import open_view
+from driftbandits.service.dashboard.view_snapshots import pack_view
+from driftbandits.service.dashboard.views import View
 from driftbandits.service.held import Held
 from driftbandits.service.metrics import Metrics
 from driftbandits.service.settings import Settings
@@ -33,8 +36,6 @@ class Keeper:
         self.store, self.settings, self._metrics = store, settings, metrics
         self.committer = Committer(store, metrics, self._committed, self._failed)
         self.held: dict[str, Held] = {}
-        self.listeners: list[Callable[[Held, list[Event]], None]] = []
-        """Called after every commit, with the events that are on disk now."""
         self._loading: dict[str, asyncio.Task[Held]] = {}
         self._unclear: dict[str, Writer] = {}
         self._letting_go: dict[str, asyncio.Task[None]] = {}
@@ -84,13 +85,20 @@ class Keeper:
         return response
 
     async def _load(self, id: str) -> Held:  # noqa: A002
-        writer = await self.in_thread(self._acquire, id)
-        held = self.held[id] = Held(writer)
+        held = self.held[id] = await self.in_thread(self._open, id)
         most = self.settings.most_loaded
         if len(self.held) > most:  # some more than need be, so that this is not done at every load
             for victim in sorted(self.held.values(), key=lambda each: each.used)[: len(self.held) - most + most // 10]:
                 self._let_go(victim)
         return held
+
+    def _open(self, id: str) -> Held:  # noqa: A002
+        writer = self._acquire(id)
+        try:
+            return Held(writer, open_view(self.store, writer))
+        except BaseException:
+            self._unclear[id] = writer  # it is ours, whoever asks next
+            raise
 
     def _acquire(self, id: str) -> Writer:  # noqa: A002
         try:
@@ -114,8 +122,7 @@ class Keeper:
         settled = sum(type(event) is Settled for event in events)
         if settled:
             self._metrics.settled.inc(settled)
-        for listener in self.listeners:
-            listener(held, events)
+        held.view.apply(events, held.session)
 
     def _failed(self, held: Held, error: BaseException) -> None:
         log.error("commit failed", experiment=held.id, error=str(error))
@@ -163,14 +170,15 @@ class Keeper:
     def _let_go(self, held: Held) -> None:
         if self.held.get(held.id) is held and held.at_rest and held.id not in self._letting_go:
             del self.held[held.id]
-            task = asyncio.create_task(self.in_thread(self._release, held.writer))
+            task = asyncio.create_task(self.in_thread(self._release, held.writer, held.view))
             self._letting_go[held.id] = task
             task.add_done_callback(lambda done: (self._letting_go.pop(held.id, None), done.exception()))
 
-    def _release(self, writer: Writer) -> None:
+    def _release(self, writer: Writer, view: View) -> None:
         try:
             if writer.seq > writer.saved:
                 self.store.snapshot(writer)
+                self.store.save_view(writer, view.seq, pack_view(view))
             self.store.release(writer)
         except StoreError as error:  # the log is whole; the lease runs out by itself
             log.warning("not released", experiment=writer.experiment.id, error=str(error))

@@ -30,8 +30,9 @@ def serve(settings: Settings) -> None:
     host = socket.gethostname() if settings.host in ("0.0.0.0", "::") else settings.host
     url = settings.url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
     settings = settings.model_copy(update={"url": url})
+    gate = create_app(settings)
     config = uvicorn.Config(
-        create_app(settings),
+        gate,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         http="httptools",
         ws="none",
@@ -46,7 +47,9 @@ def serve(settings: Settings) -> None:
     structlog.get_logger("driftbandits.service").info(
         "serving", url=url, store=store.url, tokens="needed" if auth else "not needed: this machine only"
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    gate.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
+    server.run(sockets=[listening])
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -34,7 +34,7 @@ experiments = Table(
     Column("seed", String(20), nullable=False),  # up to 2**64 - 1, which no integer column holds
     Column("timeout", Double),
     Column("default_reward", Double),
-    Column("propensities", Boolean, nullable=False),
+    Column("explore", Double, nullable=False),
     Column("drift", Double),
     Column("created", Double, nullable=False),
     Column("status", String(8), nullable=False),
@@ -79,6 +79,14 @@ snapshots = Table(
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("whole", Boolean, nullable=False),  # old ones forget the answered Decisions, which takes most of the room
+    Column("data", LargeBinary, nullable=False),
+)
+
+views = Table(
+    "views",
+    metadata,
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )
 

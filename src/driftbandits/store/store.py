@@ -11,10 +11,10 @@ from driftbandits.store.errors import ExperimentExistsError
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.export import Exports
 from driftbandits.store.tokens import Tokens
-from driftbandits.store.writers import Writers
+from driftbandits.store.views import Views
 
 
-class Store(Writers, Exports, Tokens):
+class Store(Views, Exports, Tokens):
     """Live experiments in a database: ``Store("sqlite:///file.db")`` or ``Store("postgresql://user@host/name")``.
 
     ``"sqlite://"`` is a database that vanishes with the Store. ``lease``: seconds after which a writer that no longer
