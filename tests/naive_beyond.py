@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from naive_classic import gamma
+
 
 class NaiveKalmanTS:
-    """Every posterior widens at every step."""
+    """Every posterior widens at every step; a Beta posterior is one with so many pulls that it is as wide."""
 
-    def __init__(self, n_arms: int, drift: float, sigma: float) -> None:
+    def __init__(self, n_arms: int, drift: float, sigma: float, posterior: str) -> None:
         self.q = 4 ** (2 / 3) * drift ** (4 / 3) * sigma ** (2 / 3)
-        self.sigma = sigma
+        self.sigma, self.coin = sigma, posterior == "beta"
         self.posterior: list[tuple[float, float] | None] = [None] * n_arms
 
     def draws(self, rng: np.random.Generator) -> list[float]:
@@ -21,10 +23,16 @@ class NaiveKalmanTS:
         for mine in self.posterior:
             if mine is None:
                 return unpulled_next(drawn, len(self.posterior))
-            drawn.append(mine[0] + math.sqrt(mine[1] + self.q) * rng.standard_normal())
+            m, P = mine[0], mine[1] + self.q
+            if self.coin:
+                pulls = self.sigma**2 / P
+                drawn.append(draw_beta(pulls * m, pulls * (1 - m), rng))
+            else:
+                drawn.append(m + math.sqrt(P) * rng.standard_normal())
         return drawn
 
     def update(self, arm: int, reward: float) -> None:
+        reward = min(max(reward, 0.0), 1.0) if self.coin else reward
         self.posterior = [mine and (mine[0], mine[1] + self.q) for mine in self.posterior]
         mine = self.posterior[arm]
         if mine is None:
@@ -43,17 +51,24 @@ class NaiveAutoTS:
         self.prior = normalised([8.0**-j for j in range(8)])
         self.pool = list(self.prior)
         self.t, self.s = 0, 0.0
-        self.rewards: list[float] = []
-        self.squares: list[tuple[int, float]] = []
+        self.values: list[set[float]] = [set() for _ in range(n_arms)]
+        self.rewards = Remembered()
+        self.squares = [Remembered() for _ in range(n_arms)]
         self.arms: list[dict[str, Any] | None] = [None] * n_arms
 
-    def total_noise(self) -> float:
-        everything = float(np.var(self.rewards)) if self.rewards else 0.0
-        return (sum(square for _, square in self.squares) + everything) / max(len(self.squares) - 1, 1)
-
     def noise(self, arm: int) -> float:
-        own = [square for which, square in self.squares if which == arm]
-        return (sum(own) + 100 * self.total_noise()) / (len(own) + 100)
+        counted = [min(own.pulls, 100) for own in self.squares]
+        squares = sum(n * own.mean for n, own in zip(counted, self.squares, strict=True))
+        pooled = (squares + self.rewards.variance) / (sum(counted) + 1)
+        own = self.squares[arm]
+        return (own.pulls * own.mean + 100 * pooled) / (own.pulls + 100)
+
+    def coin(self) -> bool:
+        return len(set().union(*self.values)) == 2 == max(len(own) for own in self.values)
+
+    def as_coin(self, m: float) -> float:
+        low, high = sorted(set().union(*self.values))
+        return (m - low) / (high - low)
 
     def draws(self, rng: np.random.Generator) -> list[float]:
         drawn: list[float] = []
@@ -64,21 +79,24 @@ class NaiveAutoTS:
             share = self.s * n / (1 + self.s * n)
             edges = np.cumsum([share * p for p in self.pool] + [(1 - share) * w for w in mine["w"]])
             j = min(int(np.searchsorted(edges, rng.random(), side="right")), 15) % 8
-            pulls = sum(which == arm for which, _ in self.squares)
-            unsure = (mine["m"][j] - float(np.mean(self.rewards))) ** 2 / (1 + pulls)
-            deviation = math.sqrt((self.noise(arm) + unsure) * (mine["c"][j] + self.kappa[j] * n))
-            drawn.append(mine["m"][j] + deviation * rng.standard_normal())
+            m, c = mine["m"][j], mine["c"][j] + self.kappa[j] * n
+            if self.coin():
+                drawn.append(draw_beta(self.as_coin(m) / c, (1 - self.as_coin(m)) / c, rng))
+            else:
+                unsure = (m - self.rewards.mean) ** 2 / (1 + self.squares[arm].pulls)
+                drawn.append(m + math.sqrt((self.noise(arm) + unsure) * c) * rng.standard_normal())
         return drawn
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
+        self.values[arm].add(reward)
         mine = self.arms[arm]
         if mine is None:
             self.arms[arm] = {"m": [reward] * 8, "c": [1.0] * 8, "w": list(self.prior), "last": self.t}
         else:
             reward = self.learn(arm, mine, reward)
             mine["last"] = self.t
-        self.rewards.append(reward)
+        self.rewards.add(reward)
         self.s = max(1e-5, min(0.05, 1 / self.t))
 
     def learn(self, arm: int, mine: dict[str, Any], reward: float) -> float:
@@ -86,9 +104,9 @@ class NaiveAutoTS:
         share, v = self.s * n / (1 + self.s * n), self.noise(arm)
         center = float(np.dot(mine["w"], mine["m"]))
         known = v > 1e-24 * center**2
-        if known:
-            limit = math.sqrt(self.total_noise() * max(len(self.squares), 100))
-            limit = max(limit, 2 * abs(center - float(np.mean(self.rewards))))
+        if known and not self.coin():
+            limit = math.sqrt(v * (self.squares[arm].pulls + 100))
+            limit = max(limit, 2 * abs(center - self.rewards.mean))
             reward = min(max(reward, center - limit), center + limit)
         width = sum(w * (c + ((m - center) ** 2 / v if known else 0.0)) for w, m, c in columns(mine))
         square, likelihoods = 0.0, []
@@ -99,21 +117,40 @@ class NaiveAutoTS:
             c = (stays * (c + apart[0]) + comes * (width + apart[1])) / (stays + comes) + self.kappa[j] * n
             z = (reward - mixed) ** 2 / (1 + c)
             square += (stays + comes) * z
-            likelihoods.append((1 + (z / v if known else 0.0) / 63) ** -32 / math.sqrt(1 + c))
+            if self.coin():
+                p = self.as_coin(mixed)
+                likelihoods.append(((p if reward == max(set().union(*self.values)) else 1 - p) + c) / (1 + 2 * c))
+            else:
+                likelihoods.append((1 + (z / v if known else 0.0) / 63) ** -32 / math.sqrt(1 + c))
             mine["w"][j] = (stays + comes) * likelihoods[-1]
             mine["m"][j], mine["c"][j] = mixed + c / (1 + c) * (reward - mixed), c / (1 + c)
         mine["w"] = normalised(mine["w"])
         pool = normalised([p * x for p, x in zip(self.pool, likelihoods, strict=True)])
         self.pool = [(1 - self.s) * p + self.s * q for p, q in zip(pool, self.prior, strict=True)]
-        self.squares.append((arm, square))
+        self.squares[arm].add(square)
         return reward
+
+
+class Remembered:
+    """Mean and variance of all numbers so far, or about the last 3,000."""
+
+    def __init__(self) -> None:
+        self.pulls, self.mean, self.variance = 0, 0.0, 0.0
+
+    def add(self, number: float) -> None:
+        self.pulls = min(self.pulls + 1, 3_000)
+        share, before = 1 / self.pulls, self.mean
+        self.mean = (1 - share) * before + share * number
+        self.variance = (1 - share) * self.variance + share * (number - before) * (number - self.mean)
 
 
 class NaiveDriftUCB:
     """Every window of the grid, from the whole history."""
 
-    def __init__(self, n_arms: int, horizon: int, drift: float, rho: float) -> None:
-        self.L, self.drift, self.rho, self.t = math.log(horizon), drift, rho, 0
+    def __init__(self, n_arms: int, horizon: int, drift: float, risk: float, kl: str) -> None:
+        self.coin = kl == "bernoulli"
+        self.chances, self.drift, self.t = n_arms * horizon / risk, drift, 0
+        self.window = min(horizon, drift ** (-2 / 3)) if drift > 0 else horizon
         self.pulls: list[list[tuple[int, float]]] = [[] for _ in range(n_arms)]
 
     def bounds(self, arm: int) -> list[tuple[float, float]]:
@@ -122,16 +159,27 @@ class NaiveDriftUCB:
         for w in windows(len(self.pulls[arm])):
             times, rewards = zip(*self.pulls[arm][-w:], strict=True)
             age = self.t + 1 - math.fsum(times) / w
-            radius = math.sqrt(self.rho * self.L / w)
-            found.append((math.fsum(rewards) / w + radius + self.drift * age, 2 * radius + 2 * self.drift * age))
+            oldest = 2 ** int(math.log2((w + 1) / 2))  # w lies in [2 m - 1, 4 m - 2]
+            x = max(1.0, math.log(self.chances / oldest * max(1.0, self.window / oldest)))
+            mean = math.fsum(rewards) / w
+            if self.coin:
+                upper, slack = self.coin_bound(mean, x / w), 4 * math.sqrt(x / w)
+            else:
+                radius = math.sqrt(x / (12 * math.sqrt(2) - 16) / (2 * w))
+                upper, slack = mean + radius, 2 * radius
+            found.append((upper + self.drift * age, slack + 2 * self.drift * age))
         return found
+
+    def coin_bound(self, mean: float, level: float) -> float:
+        tilt = 2.0 ** math.floor(math.log2(2 * level / (mean * (1 - mean) + level)) / 2)
+        return min(1.0, *((1 - math.exp(-b * mean - level)) / (1 - math.exp(-b)) for b in (tilt, 2 * tilt, 4 * tilt)))
 
     def indices(self) -> list[float]:
         return [min((bound for bound, _ in self.bounds(arm)), default=math.inf) for arm in range(len(self.pulls))]
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.pulls[arm].append((self.t, reward))
+        self.pulls[arm].append((self.t, min(max(reward, 0.0), 1.0) if self.coin else reward))
 
 
 def windows(pulls: int) -> list[int]:
@@ -260,6 +308,11 @@ class NaiveSnoozeItK:
 
 def columns(mine: dict[str, Any]) -> list[tuple[float, float, float]]:
     return list(zip(mine["w"], mine["m"], mine["c"], strict=True))
+
+
+def draw_beta(successes: float, failures: float, rng: np.random.Generator) -> float:
+    won = gamma(1 + successes, rng)
+    return won / (won + gamma(1 + failures, rng))
 
 
 def normalised(weights: list[float]) -> list[float]:

@@ -57,10 +57,15 @@ def follow(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], seed: int)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(**SHARED, drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]), sigma=st.sampled_from([0.1, 0.5, 3.0]))
-def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float) -> None:
-    play, twin = db.Online(db.KalmanTS(drift, sigma), n_arms, seed), NaiveKalmanTS(n_arms, drift, sigma)
-    follow(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+@given(
+    **SHARED,
+    drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
+    sigma=st.sampled_from([0.1, 0.5, 3.0]),
+    posterior=st.sampled_from(["gaussian", "beta"]),
+)
+def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float, posterior: str) -> None:
+    play = db.Online(db.KalmanTS(drift, sigma, posterior), n_arms, seed)
+    follow(play, NaiveKalmanTS(n_arms, drift, sigma, posterior), rewards_of(kind, seed, steps, n_arms), seed)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -75,17 +80,38 @@ def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
             np.testing.assert_allclose(play.state.spread[arm], mine["c"], rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "bernoulli", "outliers"])
+def test_autots_forgets_noise_of_long_ago(kind: str) -> None:
+    """Longer than the 3,000 pulls that are remembered; the pulls go to one arm most of the time."""
+    rewards = rewards_of(kind, seed=7, steps=4_500, n_arms=2) + np.where(np.arange(2) == 0, 0.0, -2.0)
+    play, twin = db.Online(db.AutoTS(), 2, 7), NaiveAutoTS(2)
+    follow(play, twin, rewards, 7)
+    assert max(own.pulls for own in twin.squares) == 3_000
+    np.testing.assert_allclose(play.state.arms.noise, [own.mean for own in twin.squares], rtol=1e-6)
+
+
+def test_autots_takes_arms_for_coins_as_long_as_rewards_have_two_values() -> None:
+    play = db.Online(db.AutoTS(), 2)
+    steps = [(0, 5.0, False), (1, -1.0, False), (0, 5.0, False), (1, 5.0, True), (0, -1.0, True), (1, 0.0, False)]
+    for arm, reward, coin in [*steps, (0, 5.0, False)]:
+        play.update(arm, reward)
+        assert play.state.run.coin[0] == coin
+
+
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     **SHARED,
     drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
-    rho=st.sampled_from([0.1, 0.5, 1.0]),
+    risk=st.sampled_from([1e-6, 1.0, 1e4]),
+    form=st.sampled_from(["gaussian", "bernoulli"]),
     horizon=st.sampled_from([1, 4, 1_000, 10**9]),
 )
-def test_driftucb(kind: str, seed: int, steps: int, n_arms: int, drift: float, rho: float, horizon: int) -> None:
+def test_driftucb(
+    kind: str, seed: int, steps: int, n_arms: int, drift: float, risk: float, form: str, horizon: int
+) -> None:
     steps = min(steps, horizon)
-    play = db.Online(db.DriftUCB(horizon, drift, rho), n_arms, seed)
-    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, rho), rewards_of(kind, seed, steps, n_arms)
+    play = db.Online(db.DriftUCB(horizon, drift, risk, form), n_arms, seed)
+    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, risk, form), rewards_of(kind, seed, steps, n_arms)
     for row in rewards:
         arm, indices = play.select(), twin.indices()
         assert indices[arm] == max(indices) or indices[arm] > max(indices) - 1e-9 * (1 + np.abs(rewards).max())
@@ -94,12 +120,16 @@ def test_driftucb(kind: str, seed: int, steps: int, n_arms: int, drift: float, r
 
 
 def test_windows_of_driftucb() -> None:
-    """For every m up to the number of pulls there is a window in [m/2, m], as the proof needs."""
+    """As the proof needs: every n up to the number of pulls has a window in [n/2, n]; and a window whose oldest
+    block has m pulls has 2 m - 1 to 4 m - 2, and begins after a multiple of m."""
     for pulls in range(1, 600):
         found = windows(pulls)
         assert found[-1] == pulls
         assert len(found) <= 2 * math.log2(pulls + 1)
-        assert all(any(m / 2 <= w <= m for w in found) for m in range(1, pulls + 1))
+        assert all(any(n / 2 <= w <= n for w in found) for n in range(1, pulls + 1))
+        for newer, w in zip([0, *found], found, strict=False):
+            assert 2 * (w - newer) - 1 <= w <= 4 * (w - newer) - 2
+            assert (pulls - w) % (w - newer) == 0
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -178,10 +208,12 @@ def test_the_comparison_meets_every_kind_of_snooze() -> None:
     """By an arm pulled just now or earlier, of the arm pulled just now or another; none at all; and arms that wake."""
     seen = set()
     for seed in range(10):
-        for drift in (3e-4, 1e-2):
+        for drift in (3e-4, 1e-2, 1e-1):
             play, twin = db.Online(db.SnoozeItK(1_000, drift, 0.2), 4), NaiveSnoozeItK(4, 1_000, drift, 0.2)
             for event in follow_events(play, twin, waving("gaussian", seed, 600, 4, 1.0, 0.01)):
-                last = max(range(4), key=lambda arm: max(s for s, _ in twin.pulls[arm] if s <= event["passed"]))
+                last = max(
+                    range(4), key=lambda arm: max((s for s, _ in twin.pulls[arm] if s <= event["passed"]), default=0)
+                )
                 seen.add((event["snoozed"], event["arm"] == last, event["behind"] == last))
                 assert event["until"] >= event["passed"] > event["start"]
     assert {(1, True, False), (1, False, True), (1, False, False)} <= seen

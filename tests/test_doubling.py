@@ -152,6 +152,11 @@ def test_as_many_arms_as_the_base() -> None:
     assert db.Doubling(db.DriftUCB(10, 0.1)).any_order == db.DriftUCB.any_order
 
 
+def test_who_cannot_play_stages_says_so() -> None:
+    with pytest.raises(db.InputError, match=r"Doubling is played in stages.*DriftUCB\(horizon=100"):
+        db.Doubling(db.DriftUCB(100, 1e-3)).compiled()
+
+
 # What it costs.
 
 

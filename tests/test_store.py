@@ -69,7 +69,7 @@ def test_the_log_is_the_session(name: str, acts: list[Any], timeout: Any, defaul
     """At any point the Session from the Store is the Session that wrote, byte for byte; nothing more."""
     one, other, clock = db.Store("sqlite://"), None, Clock()
     other = db.Store(f"sqlite:///{one.engine.url.database}")
-    one.create("x", arms=["a", "b"], policy=lively(name), timeout=timeout, default_reward=default, propensities=keep)
+    one.create("x", arms=["a", "b"], policy=lively(name), timeout=timeout, default_reward=default, explore=0.1 * keep)
     here, there = one, other
     writer = here.acquire("x")
     writer.session.clock = clock
@@ -423,6 +423,22 @@ def test_a_lost_connection_loses_nothing() -> None:
             assert session.ask().step == 2
         assert isinstance(told := store.reward("x", 1), Told)
         assert told.reward == 0.75
+        store.close()
+
+
+def test_commits_are_on_disk(tmp_path: Path) -> None:
+    """A database may be set up to acknowledge before that; ours may not."""
+    with db.Store(f"sqlite:///{tmp_path / 'store.db'}").writing() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+    with postgres.database() as url:
+        admin = create_engine(url.replace("postgresql", "postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+        with admin.connect() as connection:
+            connection.execute(text(f"ALTER DATABASE {admin.url.database} SET synchronous_commit = off"))
+        admin.dispose()
+        store = db.Store(url)
+        with store.writing() as connection:
+            assert connection.execute(text("SHOW synchronous_commit")).scalar() == "on"
         store.close()
 
 

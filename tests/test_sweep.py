@@ -117,7 +117,7 @@ runs = 3
 
 [grid]
 policy = ["RoundRobin",
-          "SnoozeIt"]
+          "SnoozeIt", "eager"]
 instance = "toggling"
 drift = { log = [1e-4, 1e-2], points = 2 }
 horizon = 50
@@ -135,14 +135,14 @@ def test_a_file_says_the_same_as_the_call(tmp_path: Path) -> None:
     path = tmp_path / "good.toml"
     path.write_text(GOOD)
     loaded = db.Sweep.load(path)
-    assert len(loaded.cells) == 2 * (2 + 2)  # flat belongs to the world, so no two cells coincide
+    assert len(loaded.cells) == 3 * 2 * 2  # flat belongs to the world, so no two cells coincide
     assert loaded.cells[0].runs == 3
 
 
 @pytest.mark.parametrize(
     ("old", "new", "line", "key", "said"),
     [
-        ('"SnoozeIt"]', '"Snoozeit"]', 6, "grid.policy", "unknown policy 'Snoozeit'; did you mean SnoozeIt"),
+        ('"SnoozeIt", ', '"Snoozeit", ', 6, "grid.policy", "unknown policy 'Snoozeit'; did you mean SnoozeIt"),
         ('"toggling"', '"togling"', 8, "grid.instance", "did you mean toggling"),
         ("drift = {", "drfit = {", 9, "grid.drfit", "has a parameter 'drfit'; did you mean drift"),
         ("log = [1e-4,", "log = [0.0,", 9, "grid.drift", "two ends above 0"),
@@ -156,7 +156,9 @@ def test_a_file_says_the_same_as_the_call(tmp_path: Path) -> None:
         ("horizon = 50", "horizon = 50\nseed = 1", 11, "grid.seed", "instance_seed"),
         ("[0.1, 0.2]", "[0.1, 0.2, 0.3]", 12, "zipped", "confidence has 3, flat has 2"),
         ("flat = [10, 20]", "drift = [0.1, 0.2]", 14, "zipped.drift", "already given as grid.drift"),
-        ('policy = "SnoozeIt"\n', 'policy = "SnoozeIt"\nconfidnce = 1', 0, "", ""),
+        ('policy = "SnoozeIt"\n', 'policy = "SnoozeIt"\nconfidnce = 1', 18, "policies.eager.confidnce", "confidence?"),
+        (', "eager"]', "]", 16, "policies.eager", "is not among the grid's values of policy"),
+        ("runs = 3", "seed = -1", 3, "seed", "seed must be a whole number, at least 0; got -1"),
         ("runs = 3", "runs = 0", 3, "runs", "at least 1; got 0"),
         ("runs = 3", "run = 3", 3, "run", "did you mean runs"),
         ("runs = 3", "runs = true", 3, "runs", "must be a whole number"),
@@ -172,9 +174,6 @@ def test_errors_point_at_the_line_and_the_key(
     path = tmp_path / "bad.toml"
     assert old in GOOD
     path.write_text(GOOD.replace(old, new, 1))
-    if not said:  # a setting of a named policy that nobody uses: the name is looked at all the same
-        path.write_text(GOOD.replace(old, new, 1).replace('"RoundRobin"', '"eager"'))
-        line, key, said = 18, "policies.eager.confidnce", "SnoozeIt has no parameter 'confidnce'; did you mean confid"
     with pytest.raises(db.InputError) as caught:
         db.Sweep.load(path)
     message = str(caught.value)
@@ -234,3 +233,13 @@ def test_summary_and_exponents_against_numpy(tmp_path: Path) -> None:
 def test_polars_reads_the_directory_itself(tmp_path: Path) -> None:
     table = db.Sweep(SMALL, runs=3).run(tmp_path / "out")
     assert pl.read_parquet(tmp_path / "out" / "*.parquet").equals(table)
+
+
+def test_a_table_of_means_that_changed_is_another_sweep(tmp_path: Path) -> None:
+    file = tmp_path / "means.csv"
+    grid = {"policy": "RoundRobin", "instance": "table", "path": str(file)}
+    db.instances.sinusoid(50, 1e-3).save(file)
+    assert db.Sweep(grid, runs=2).run(tmp_path / "out").height == 1
+    db.instances.sinusoid(60, 1e-3).save(file)
+    with pytest.raises(db.InputError, match=r"belongs to another sweep.*different files"):
+        db.Sweep(grid, runs=2).run(tmp_path / "out")

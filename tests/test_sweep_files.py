@@ -24,7 +24,7 @@ from clusters import wait_until
 from driftbandits.intervals import mean_interval
 from driftbandits.sweep import blocks, drive, executors
 from driftbandits.sweep.directory import read
-from driftbandits.sweep.plan import LEAST_RUNS, Until
+from driftbandits.sweep.plan import LEAST_RUNS, Plan, Until
 from driftbandits.sweep.tasks import play, stopped
 
 GRID: dict[str, Any] = {"policy": ["UCB1", "RoundRobin"], "instance": "sinusoid", "horizon": 400, "drift": [1e-3, 1e-2]}
@@ -299,3 +299,11 @@ def test_the_manifest_tells_whose_it_is(tmp_path: Path) -> None:
     assert manifest["name"] == "my sweep"
     assert manifest["cells"] == 4
     assert manifest["grid"] == GRID
+
+
+def test_a_round_is_judged_by_its_own_runs_and_those_before() -> None:
+    cells = sweep(runs=10).cells[:1]
+    noisy, calm = np.array([1.0, 9.0, 5.0, 2.0, 8.0]), np.full(10_000, 5.0)
+    there = [(blocks.Block(0, 0, 5), noisy), (blocks.Block(0, 5, 5), noisy), (blocks.Block(0, 15, 5), calm)]
+    plan = Plan(cells, [400], there, Until(0.05))
+    assert list(plan.todo) == [blocks.Block(0, 10, 5)]

@@ -100,7 +100,7 @@ def compare(rows: Rows, expected: list[dict[str, Any]], origin: float) -> None:
 @pytest.mark.parametrize(
     ("policy", "options"),
     [
-        (db.AutoTS(), {"propensities": True}),
+        (db.AutoTS(), {"explore": 0.1}),
         (db.SnoozeItTight(horizon=100, drift=1e-3, confidence=0.05), {"timeout": 3.0, "default_reward": 0.5}),
         (db.KalmanTS(drift=1e-3), {"timeout": 3.0}),
     ],

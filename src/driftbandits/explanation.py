@@ -37,7 +37,7 @@ class Explanation:
     policy. ``gap`` is the difference that the policy looked at (over ``window`` pairs of pulls, where it has windows),
     ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that fired. ``source`` says
     where the estimates come from: the policy, or the last 100 rewards of each arm for policies that keep none.
-    ``probability`` is exact where the Session keeps propensities, else from 1,000 draws like those of all arms.
+    ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
     """
 
     id: str

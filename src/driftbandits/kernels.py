@@ -301,23 +301,29 @@ def _make_replay(digest: str) -> Callable[..., Any]:
 
 def _make_select_many(digest: str) -> Callable[..., Any]:
     def select_many(
-        policy: Any, state: Any, generator: Any, memory: Any, step: int, draws: int, arms: Any, p: Any
+        policy: Any, state: Any, generator: Any, memory: Any, step: int, draws: int, explore: Any, arms: Any, p: Any
     ) -> None:
         """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
 
-        With ``draws`` > 1 the choice is one of so many draws, taken at random. So its probability, given the draws, is
-        the share of them that agree with it: exactly, for whatever policy.
+        ``explore`` is (n_arms, share): that share of choices falls on any arm alike. The others are one of ``draws``
+        draws of the policy, taken at random. So the probability of an arm, given the draws, is known exactly for
+        whatever policy: share/n_arms + (1 - share) * (share of the draws that agree).
         """
         assert digest
         held = borrowed(state)
         rng = generator_at(generator)
         drawn = np.empty(draws, np.int64)
+        n_arms, share = explore
         for index in range(len(arms)):
             seat(memory, step + index)
             for draw_index in range(draws):
                 drawn[draw_index] = select(policy, held, rng)
-            arms[index] = drawn[min(int(rng.random() * draws), draws - 1)] if draws > 1 else drawn[0]
-            p[index] = np.mean(drawn == arms[index])
+            arms[index] = drawn[0]
+            if share > 0.0:
+                by_chance = rng.random() < share
+                where = rng.random()
+                arms[index] = int(where * n_arms) if by_chance else drawn[int(where * draws)]
+            p[index] = share / n_arms + (1.0 - share) * np.mean(drawn == arms[index])
 
     return select_many
 

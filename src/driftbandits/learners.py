@@ -16,8 +16,10 @@ from driftbandits.policies.base import Policy, State
 KEEP = 4096
 """What the policy knew can be told for at least so many updates back."""
 ROOM = 1024
-NOWHERE = 1 << 62
-"""Steps from here on belong to nobody's asks: their random streams serve for looking at a State."""
+DRAWS = 100
+"""Of so many draws of the policy one is taken, where the probability of a choice must be known."""
+BY_CHANCE, NOWHERE = 1 << 61, 1 << 62
+"""Steps from here on are nobody's: their random streams serve for choices by chance, and for looking at a State."""
 
 Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
@@ -26,25 +28,22 @@ Rewards = Sequence[tuple[int, int, float]]
 class Learner:
     """For policies that take rewards of any arm in any order: each is learnt when it comes."""
 
-    def __init__(self, policy: Policy, n_arms: int, seed: int, draws: int) -> None:
-        self.policy, self.n_arms, self.draws = policy, n_arms, draws
+    def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
+        self.policy, self.n_arms, self.explore = policy, n_arms, explore
         self.stream = StepStream(seed)
         self.learnt = 0
         self._begin_stage(0)
         self.state: State = self.player(0).init(n_arms)
         owners = (type(self.player(0)),)
         arms, p = np.zeros(1, np.int64), np.zeros(1)
-        asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, arms, p)
+        asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, (n_arms, explore), arms, p)
         self._select_many = entry("select_many", owners, asked)
         self._update_many = entry("update_many", owners, (self._me, self.state, arms, p))
         self.begin_past()
 
     def choose(self, step: int, count: int) -> tuple[Any, Any]:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice."""
-        return self._draw(self.state, self.learnt, step, count, self.draws)
-
-    def asked(self) -> None:
-        """An ask was answered."""
+        return self._draw(self.state, self.learnt, step, count, self.explore)
 
     def take(self, rewards: Rewards, oldest: int) -> None:
         """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside."""
@@ -68,7 +67,7 @@ class Learner:
 
     def shares(self, learnt: int, draws: int = 1000) -> Any:
         """The probability of every arm's being chosen after so many updates, as the share of so many draws."""
-        arms, _ = self._draw(self.state_at(learnt), learnt, NOWHERE, draws, 1)
+        arms, _ = self._draw(self.state_at(learnt), learnt, NOWHERE, draws)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
     def begin_past(self) -> None:
@@ -86,10 +85,11 @@ class Learner:
         self._stage = self.policy.stage(learnt)
         self._me = self._stage.policy.compiled()
 
-    def _draw(self, state: State, learnt: int, step: int, count: int, draws: int) -> tuple[Any, Any]:
+    def _draw(self, state: State, learnt: int, step: int, count: int, explore: float = 0.0) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
         self.player(learnt)
-        self._select_many(self._me, state, self.stream.addresses, self.stream.memory, step, draws, arms, p)
+        place, draws = (self.stream.addresses, self.stream.memory, step), DRAWS if explore > 0 else 1
+        self._select_many(self._me, state, *place, draws, (self.n_arms, explore), arms, p)
         return arms, p
 
     def _learn(self, arms: list[int], rewards: list[float]) -> None:
@@ -130,24 +130,24 @@ class InTurnLearner(Learner):
     are dropped when they are older than ``oldest``: means drift.
     """
 
-    def __init__(self, policy: Policy, n_arms: int, seed: int, draws: int) -> None:
-        super().__init__(policy, n_arms, seed, draws)
+    def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
+        super().__init__(policy, n_arms, seed, explore)
         self.aside: list[deque[tuple[int, float]]] = [deque() for _ in range(n_arms)]
-        self.answered = False
         self._choose_next()
 
     def _choose_next(self) -> None:
-        arms, p = self._draw(self.state, self.learnt, self.learnt + 1, 1, self.draws)
-        self.wish, self.probability = int(arms[0]), float(p[0])
+        arms, _ = self._draw(self.state, self.learnt, self.learnt + 1, 1)
+        self.wish = int(arms[0])
 
     def choose(self, step: int, count: int) -> tuple[Any, Any]:
-        arms, p = np.full(count, self.wish), np.ones(count)
-        if not self.answered:
-            p[0] = self.probability
-        return arms, p
-
-    def asked(self) -> None:
-        self.answered = True
+        """The arm that the policy waits for, or any arm by chance. What it waits for is certain, so p knows it."""
+        arms = np.full(count, self.wish)
+        if self.explore > 0:
+            for index in range(count):
+                rng = self.stream.at(BY_CHANCE + step + index)
+                if rng.random() < self.explore:
+                    arms[index] = int(rng.random() * self.n_arms)
+        return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == self.wish)
 
     def take(self, rewards: Rewards, oldest: int) -> None:
         for step, arm, reward in rewards:
@@ -157,20 +157,18 @@ class InTurnLearner(Learner):
         while self.aside[self.wish]:
             _, reward = self.aside[self.wish].popleft()
             self._learn([self.wish], [reward])
-            self.answered = False
             self._choose_next()
 
-    def resume(self, aside: Rewards, answered: bool) -> None:
+    def resume(self, aside: Rewards) -> None:
         """Go on from a snapshot: ``state`` and ``learnt`` are set already."""
         for step, arm, reward in aside:
             self.aside[arm].append((step, reward))
-        self.answered = answered
         self._choose_next()
 
 
-def make_learner(policy: Policy, n_arms: int, seed: int, draws: int) -> Learner:
+def make_learner(policy: Policy, n_arms: int, seed: int, explore: float) -> Learner:
     """The learner that suits the policy."""
-    return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, draws)
+    return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, explore)
 
 
 def _copy(state: State) -> State:

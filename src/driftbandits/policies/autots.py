@@ -11,22 +11,26 @@ import numpy as np
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.belief import Belief, gaussian_belief
+from driftbandits.policies.posteriors import beta_moments, draw_beta
 
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
 """Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
 MOST_SWITCHING, LEAST_SWITCHING = 0.05, 1e-5
 MEMORY = 3e3
-"""Pulls that the noise is learnt from."""
+"""Pulls that an arm's noise is learnt from."""
 POOLED_PULLS = 100.0
-"""How many pulls of its own an arm needs until they count as much for its noise as all arms' together."""
-LEAST_LIMIT = 100.0
+"""How many pulls of its own an arm needs until they count as much for its noise as all arms' together; and how many of
+them count at most for that of all arms."""
 TAIL = 63.0
 """Degrees of freedom of the predictions; 32 = (63 + 1)/2 is a power of two, so no exponential has to be computed."""
 LEAST_ROOT = 1e-8
 """Its 32nd power is still a number, so weights never vanish all at once."""
 ROUNDING = 1e-24
 """Noise below this share of the squared mean is rounding, and tells nothing."""
+
+_VALUES = {"coin": "?", "varied": "?", "values": "i8", "low": "f8", "high": "f8"}
+"""How many different rewards there were, 3 meaning more than two; the first two; whether an arm had both."""
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -61,15 +65,19 @@ class AutoTS(Policy):
       z = (X - m_j)^2/(v (1 + c_j)): Student's, all but Gaussian, yet no single reward decides everything. Weights are
       multiplied by it; so are the pool's, which then return to the prior by the share s.
     - Every filter learns: g = c_j/(1 + c_j), m_j <- m_j + g (X - m_j), c_j <- g.
-    - The noise is learnt from (X - m_j)^2/(1 + c_j), averaged by weight: v of an arm is that of its own pulls and
-      of 100 pulls like all arms' together; both remember 3,000 pulls. All rewards' variance about their mean counts as
-      one pull more. Few pulls of its own tell little of an arm's noise, so to choose, (m_j - mean of all rewards)^2
-      divided by their number is added to v.
+    - The noise is learnt from (X - m_j)^2/(1 + c_j), averaged by weight: v of an arm is that of its own last 3,000
+      pulls or so and of 100 pulls like all arms' together, where each arm counts for at most 100, and all rewards'
+      variance about their mean for one pull more. Few pulls of its own tell little of an arm's noise, so to choose,
+      (m_j - mean of all rewards)^2 divided by their number is added to v.
 
-    A reward further than sqrt(max(n, 100)) deviations from the arm's mean, n <= 3,000 the pulls remembered, is taken
-    for one that far, unless it is no further than twice the mean of all rewards: so no single one weighs more than all
-    others together. Choices don't depend on the unit or the origin of rewards. ``docs/beyond-the-paper.md`` has the
-    reasons.
+    A reward that would weigh more than all those together that its arm's noise is learnt from is cut back to as much,
+    unless it is no further from the arm's mean than twice the mean of all rewards.
+
+    As long as all rewards are low or high, two values, and some arm has had both, arms are coins, and Gaussians too
+    coarse. Nothing is cut back then; with p_j = (m_j - low)/(high - low), the draw is from
+    Beta(1 + p_j/c_j, 1 + (1 - p_j)/c_j), and filter j predicts high with probability (p_j + c_j)/(1 + 2 c_j).
+
+    Choices don't depend on the unit or the origin of rewards. ``docs/beyond-the-paper.md`` has the reasons.
 
     It must know nothing: not T, not the drift, not the noise. A step costs O(K + 8).
 
@@ -94,8 +102,8 @@ class AutoTS(Policy):
         prior = np.power(STEP, -j) / np.power(STEP, -j).sum()
         every_arm = (n_arms, FILTERS)
         return AutoTSState(
-            records(1, t="i8", switching="f8", pulls="f8", squares="f8", noise="f8", center="f8", total_variance="f8"),
-            records(n_arms, last="i8", pulls="f8", squares="f8"),
+            records(1, t="i8", switching="f8", noise="f8", center="f8", total_variance="f8", **_VALUES),
+            records(n_arms, last="i8", first="f8", pulls="f8", noise="f8"),
             walk,
             prior,
             prior.copy(),
@@ -114,8 +122,12 @@ class AutoTS(Policy):
             switched = _switched(run.switching, away)
             weight = switched * state.pool + (1.0 - switched) * state.weight[index]
             means = state.mean[index]
-            noise = _noise(run, arms[index]) + (means - run.center) ** 2 / (1.0 + arms[index].pulls)
-            spread = noise * (state.spread[index] + state.walk * away)
+            spread = state.spread[index] + state.walk * away
+            if run.coin:
+                p, variance = beta_moments((means - run.low) / (run.high - run.low), spread)
+                means, spread = run.low + (run.high - run.low) * p, (run.high - run.low) ** 2 * variance
+            else:
+                spread *= _noise(run, arms[index]) + (means - run.center) ** 2 / (1.0 + arms[index].pulls)
             mean[index] = weight @ means
             deviation[index] = math.sqrt(weight @ (spread + (means - mean[index]) ** 2))
         return gaussian_belief(mean, deviation)
@@ -131,8 +143,12 @@ class AutoTS(Policy):
             chosen = _draw_filter(state, index, _switched(run.switching, away), rng.random())
             spread = state.spread[index, chosen] + state.walk[chosen] * away
             mean = state.mean[index, chosen]
-            noise = _noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
-            drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
+            if run.coin:
+                p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)  # but for rounding it is
+                drawn = draw_beta(p / spread, (1.0 - p) / spread, rng)
+            else:
+                noise = _noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+                drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
             if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
                 best, largest = index, drawn
         return best
@@ -140,6 +156,7 @@ class AutoTS(Policy):
     def update(self, state: AutoTSState, arm: int, reward: float) -> None:
         run, mine = state.run[0], state.arms[arm]
         run.t += 1
+        _count_values(run, mine, reward)
         if mine.last == 0:
             for j in range(FILTERS):
                 state.mean[arm, j] = reward
@@ -148,7 +165,7 @@ class AutoTS(Policy):
         else:
             learnt = _learn(state, arm, reward)
         _learn_total_variance(run, learnt)
-        run.noise = (run.squares + run.total_variance) / max(run.pulls - 1.0, 1.0)
+        run.noise = _pooled_noise(run, state.arms)
         run.switching = max(LEAST_SWITCHING, min(MOST_SWITCHING, 1.0 / run.t))
         mine.last = run.t
 
@@ -162,7 +179,33 @@ def _switched(switching: float, away: int) -> float:
 @kernel
 def _noise(run: Any, arm: Any) -> float:
     """The variance of an arm's noise."""
-    return (arm.squares + POOLED_PULLS * run.noise) / (arm.pulls + POOLED_PULLS)  # type: ignore[no-any-return]
+    return (arm.pulls * arm.noise + POOLED_PULLS * run.noise) / (arm.pulls + POOLED_PULLS)  # type: ignore[no-any-return]
+
+
+@kernel
+def _pooled_noise(run: Any, arms: Records) -> float:
+    """The variance of all arms' noise; no arm counts for much more than others, however often it was pulled."""
+    squares, pulls = run.total_variance, 1.0
+    for index in range(len(arms)):
+        counted = min(arms[index].pulls, POOLED_PULLS)
+        squares += counted * arms[index].noise
+        pulls += counted
+    return squares / pulls  # type: ignore[no-any-return]
+
+
+@kernel
+def _count_values(run: Any, arm: Any, reward: float) -> None:
+    """Note whether rewards so far had one value, two, or more, and whether they are those of a coin."""
+    if run.values == 0:
+        run.values, run.low, run.high = 1, reward, reward
+    elif run.values == 1 and reward != run.low:
+        run.values, run.low, run.high = 2, min(run.low, reward), max(run.low, reward)
+    elif run.values == 2 and reward != run.low and reward != run.high:
+        run.values = 3
+    if arm.last == 0:
+        arm.first = reward
+    run.varied = run.varied or reward != arm.first
+    run.coin = run.varied and run.values == 2
 
 
 @kernel
@@ -192,8 +235,11 @@ def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     noise, precision = _noise(run, mine), 0.0
     if noise > ROUNDING * center * center:
         precision = 1.0 / noise
-        limit = max(math.sqrt(run.noise * max(run.pulls, LEAST_LIMIT)), 2.0 * abs(center - run.center))
-        reward = min(max(reward, center - limit), center + limit)
+        limit = max(math.sqrt(noise * (mine.pulls + POOLED_PULLS)), 2.0 * abs(center - run.center))
+        if not run.coin:
+            reward = min(max(reward, center - limit), center + limit)
+    coin, success = run.coin, reward == run.high
+    per_range = 1.0 / (run.high - run.low) if coin else 0.0
     width = 0.0
     for j in range(FILTERS):
         width += weight[j] * (spread[j] + (mean[j] - center) ** 2 * precision)
@@ -207,12 +253,16 @@ def _learn(state: AutoTSState, arm: int, reward: float) -> float:
         c = spread[j] + share * (width - spread[j] + (1.0 - share) * offset * offset * precision) + walk[j] * away
         scale = 1.0 / (1.0 + c)
         square = error * error * scale
-        root = max(1.0 / (1.0 + square * tail), LEAST_ROOT)
-        root *= root
-        root *= root
-        root *= root
-        root *= root
-        density = root * root * math.sqrt(scale)
+        if coin:
+            p = min(max((reward - error - run.low) * per_range, 0.0), 1.0)
+            density = ((p if success else 1.0 - p) + c) / (1.0 + 2.0 * c)
+        else:
+            root = max(1.0 / (1.0 + square * tail), LEAST_ROOT)
+            root *= root
+            root *= root
+            root *= root
+            root *= root
+            density = root * root * math.sqrt(scale)
         mean[j] = reward - scale * error
         spread[j] = c * scale
         weight[j] = before * density
@@ -227,17 +277,9 @@ def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     for j in range(FILTERS):
         weight[j] *= own
         pool[j] = others * pool[j] + lost * prior[j]
-    _learn_noise(run, squares)
-    _learn_noise(mine, squares)
+    mine.pulls = min(mine.pulls + 1.0, MEMORY)
+    mine.noise += (squares - mine.noise) / mine.pulls
     return reward
-
-
-@kernel
-def _learn_noise(who: Any, square: float) -> None:
-    """Count one more squared error, of the run or of an arm."""
-    keep = min(1.0, MEMORY / (who.pulls + 1.0))
-    who.squares = (who.squares + square) * keep
-    who.pulls = (who.pulls + 1.0) * keep
 
 
 @kernel

@@ -65,6 +65,13 @@ class Doubling(Policy):
         """The State of the first stage."""
         return self.base.init(n_arms)
 
+    def compiled(self) -> Any:
+        """Nothing: its stages have kernels. So whoever can't play stages says so, instead of never beginning anew."""
+        raise InputError(
+            "Doubling is played in stages, which simulate, trajectory, Online and Session do; "
+            f"here name its base with a horizon instead: {self.base!r}"
+        )
+
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the base runs with in its first stage."""
         return self.base.parameters(n_arms)

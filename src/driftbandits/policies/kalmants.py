@@ -9,13 +9,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits.checks import check_drift
-from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.belief import Belief, gaussian_belief
+from driftbandits.policies.posteriors import beta_moments, check_posterior, draw_beta, success
 
 
 class KalmanTSState(NamedTuple):
-    """``spread`` is the posterior variance of an arm's mean just after its pull at time ``last`` (0: never)."""
+    """``spread`` is the posterior variance of an arm's mean just after its pull at time ``last`` (0: never), and
+    ``walk`` what it gains a step, both in units of the noise's variance."""
 
     run: Records
     arms: Records
@@ -34,7 +35,12 @@ class KalmanTS(Policy):
     ramp: a gain g follows it with squared bias (delta/g)^2 and variance g sigma^2/2, whose sum is least at
     g = (4 delta^2/sigma^2)^(1/3). That is the steady gain of q = g^2 sigma^2 = 4^(2/3) delta^(4/3) sigma^(2/3).
 
-    It must know delta and the noise's deviation ``sigma``; not T. A step costs O(K).
+    Rewards of 0 and 1 have less noise the nearer their mean is to either, and ``posterior="beta"`` knows: the filter is
+    the same, but what it knows counts as n = sigma^2/P' pulls, and the draw is from Beta(1 + n m, 1 + n (1 - m)). A
+    reward between is taken as the fraction it is, others count as 0 or 1. With delta = 0 this is ThompsonSampling.
+
+    It must know delta and what the noise is like: its deviation ``sigma``, or that rewards are 0 or 1; not T. A step
+    costs O(K).
 
     Citation: this package; after W. Thompson, Biometrika 1933, and R. Kalman, Journal of Basic Engineering 1960.
 
@@ -46,11 +52,11 @@ class KalmanTS(Policy):
 
     drift: float
     sigma: float = 0.5
+    posterior: str = "gaussian"
 
     def __post_init__(self) -> None:
         check_drift(self.drift)
-        if not 0 < self.sigma < math.inf:
-            raise InputError(f"sigma must be positive and finite; got {self.sigma!r}")
+        check_posterior(self.posterior, self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """q, the variance a mean gains a step, and the gain that an arm pulled at every step settles at."""
@@ -59,15 +65,18 @@ class KalmanTS(Policy):
 
     def init(self, n_arms: int) -> KalmanTSState:
         self.check_arms(n_arms)
-        state = KalmanTSState(records(1, t="i8", walk="f8"), records(n_arms, estimate="f8", spread="f8", last="i8"))
-        state.run.walk = self.parameters(n_arms)["walk"]
+        run = records(1, t="i8", walk="f8", beta="i8")
+        state = KalmanTSState(run, records(n_arms, estimate="f8", spread="f8", last="i8"))
+        state.run.walk = self.parameters(n_arms)["gain"] ** 2
+        state.run.beta = self.posterior == "beta"
         return state
 
     def belief(self, state: KalmanTSState) -> Belief:
         run, arms = state.run[0], state.arms
         known = arms.last > 0
-        spread = np.where(known, arms.spread + run.walk * (run.t + 1 - arms.last), np.nan)
-        return gaussian_belief(np.where(known, arms.estimate, np.nan), np.sqrt(spread))
+        mean, spread = arms.estimate, arms.spread + run.walk * (run.t + 1 - arms.last)
+        mean, variance = beta_moments(mean, spread) if run.beta else (mean, self.sigma**2 * spread)
+        return gaussian_belief(np.where(known, mean, np.nan), np.where(known, np.sqrt(variance), np.nan))
 
     def select(self, state: KalmanTSState, rng: np.random.Generator) -> int:
         run = state.run[0]
@@ -77,7 +86,10 @@ class KalmanTS(Policy):
             if arm.last == 0:
                 return index
             spread = arm.spread + run.walk * (run.t + 1 - arm.last)
-            drawn = arm.estimate + math.sqrt(spread) * rng.standard_normal()
+            if run.beta:
+                drawn = draw_beta(arm.estimate / spread, (1.0 - arm.estimate) / spread, rng)
+            else:
+                drawn = arm.estimate + self.sigma * math.sqrt(spread) * rng.standard_normal()
             if drawn > largest:
                 best, largest = index, drawn
         return best
@@ -85,10 +97,10 @@ class KalmanTS(Policy):
     def update(self, state: KalmanTSState, arm: int, reward: float) -> None:
         run, mine = state.run[0], state.arms[arm]
         run.t += 1
-        gain, noise = 1.0, self.sigma * self.sigma
+        gain = 1.0
         if mine.last > 0:
             spread = mine.spread + run.walk * (run.t - mine.last)
-            gain = spread / (spread + noise)
-        mine.estimate += gain * (reward - mine.estimate)
-        mine.spread = gain * noise
+            gain = spread / (spread + 1.0)
+        mine.estimate += gain * (success(reward, run.beta) - mine.estimate)
+        mine.spread = gain
         mine.last = run.t

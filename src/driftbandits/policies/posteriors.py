@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from driftbandits.checks import check_between
 from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Records
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
 
 POSTERIORS = ("gaussian", "beta")
 
@@ -28,18 +31,31 @@ def success(reward: float, beta: int) -> float:
 
 @kernel
 def highest_beta(arms: Records, scale: float, rng: np.random.Generator) -> int:
-    """The arm with the largest draw from Beta(1 + successes, 1 + failures); ``scale`` turns the sums into those.
-
-    A Beta variable is one Gamma variable's share of two.
-    """
+    """The arm with the largest draw from Beta(1 + successes, 1 + failures); ``scale`` turns the sums into those."""
     best, best_draw = 0, -1.0
     for arm in range(len(arms)):
         successes = scale * arms[arm].total
-        won = _draw_gamma(1.0 + successes, rng)
-        drawn = won / (won + _draw_gamma(1.0 + (scale * arms[arm].count - successes), rng))
+        drawn = draw_beta(successes, scale * arms[arm].count - successes, rng)
         if drawn > best_draw:
             best, best_draw = arm, drawn
     return best
+
+
+def beta_moments(mean: Array, spread: Array) -> tuple[Array, Array]:
+    """Mean and variance of Beta(1 + n mean, 1 + n (1 - mean)), n = 1/spread.
+
+    >>> beta_moments(np.array([0.5]), np.array([0.5]))  # Beta(2, 2)
+    (array([0.5]), array([0.05]))
+    """
+    middle = (mean + spread) / (1.0 + 2.0 * spread)
+    return middle, middle * (1.0 - middle) * spread / (1.0 + 3.0 * spread)
+
+
+@kernel
+def draw_beta(successes: float, failures: float, rng: np.random.Generator) -> float:
+    """A Beta(1 + successes, 1 + failures) variable: one Gamma variable's share of two."""
+    won = _draw_gamma(1.0 + successes, rng)
+    return won / (won + _draw_gamma(1.0 + failures, rng))
 
 
 @kernel

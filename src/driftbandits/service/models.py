@@ -40,7 +40,9 @@ class NewExperiment(Request):
     default_reward: Annotated[
         Reward | None, Field(description="Learnt in place of a reward that never came; null: it is dropped.")
     ] = None
-    propensities: Annotated[bool, Field(description="Keep the exact probability of every choice.")] = True
+    explore: Annotated[
+        Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
+    ] = 0.0
     drift: Annotated[
         Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
     ] = None
@@ -107,7 +109,7 @@ class Experiment(BaseModel):
     seed: int
     timeout: float | None
     default_reward: float | None
-    propensities: bool
+    explore: float
     drift: float | None
     created: float
     events: int

@@ -41,7 +41,7 @@ class Experiment:
     seed: int
     timeout: float | None
     default_reward: float | None
-    propensities: bool
+    explore: float
     drift: float | None
     created: float
     status: str
@@ -59,7 +59,7 @@ class Experiment:
             self.seed,
             timeout=self.timeout,
             default_reward=self.default_reward,
-            propensities=self.propensities,
+            explore=self.explore,
             name=self.id,
             remember=REMEMBER,
         )
@@ -87,7 +87,7 @@ class Experiments(Answers):
         seed: int = 0,
         timeout: float | None = None,
         default_reward: float | None = None,
-        propensities: bool = True,
+        explore: float = 0.0,
         title: str = "",
         drift: float | None = None,
         answer: Callable[[Experiment], Answer] | None = None,
@@ -103,7 +103,7 @@ class Experiments(Answers):
             seed,
             timeout=timeout,
             default_reward=default_reward,
-            propensities=propensities,
+            explore=explore,
         )
         declared = {
             "id": id,
@@ -113,7 +113,7 @@ class Experiments(Answers):
             "seed": str(session.seed),
             "timeout": session.timeout,
             "default_reward": None if default_reward is None else float(default_reward),
-            "propensities": session.propensities,
+            "explore": session.explore,
             "drift": None if drift is None else check_drift(drift),
             "created": self.clock(),
             "status": "running",

@@ -34,7 +34,7 @@ experiments = Table(
     Column("seed", String(20), nullable=False),  # up to 2**64 - 1, which no integer column holds
     Column("timeout", Double),
     Column("default_reward", Double),
-    Column("propensities", Boolean, nullable=False),
+    Column("explore", Double, nullable=False),
     Column("drift", Double),
     Column("created", Double, nullable=False),
     Column("status", String(8), nullable=False),

@@ -92,7 +92,7 @@ class _Workers:
             self._looked, before = now, self._count
             try:
                 self._count = self._pool.slots()
-            except OSError as error:  # the scheduler does not answer
+            except (OSError, RuntimeError) as error:  # the scheduler does not answer
                 raise CancelledError(str(error)) from error
             if self._count == 0 and before != 0:
                 self._say("no workers are connected: waiting for some")

@@ -20,6 +20,8 @@ from driftbandits.sweep.values import values_of
 
 NOISES: dict[str, Callable[..., Any]] = {"gaussian": Gaussian, "bernoulli": Bernoulli, "bounded": Bounded}
 KINDS: dict[str, Mapping[str, Callable[..., Any]]] = {"policy": POLICIES, "instance": FAMILIES, "noise": NOISES}
+TABLES = {"policy": "policies", "instance": "instances"}
+"""Where things get names of their own."""
 DEFAULTS = {"noise": "gaussian"}
 WHOLE = ("horizon", "n_arms", "runs")
 MOST_CELLS = 200_000
@@ -63,6 +65,7 @@ def cells_of(declared: Declaration) -> list[Cell]:
     instance states itself wins over both. A parameter that means nothing to a cell is null there, and cells that then
     are the same are one.
     """
+    _whole_number("seed", declared.seed, 0, ("seed",))
     axes, homes = _axes(declared)
     count = math.prod(map(len, axes))
     if count > MOST_CELLS:
@@ -84,7 +87,7 @@ def cells_of(declared: Declaration) -> list[Cell]:
             "family_arguments": _arguments(instance, given, columns),
             "noise": noise.make,
             "noise_arguments": _arguments(noise, given, columns),
-            "runs": _runs(given.get("runs", declared.runs), homes.get("runs", ("runs",))),
+            "runs": _whole_number("runs", given.get("runs", declared.runs), 1, homes.get("runs", ("runs",))),
             "seed": declared.seed,
             "fresh_world": declared.fresh_worlds and "seed" in instance.parameters,
             "columns": columns,
@@ -92,6 +95,12 @@ def cells_of(declared: Declaration) -> list[Cell]:
         made.setdefault(json.dumps([columns, cell["runs"]], sort_keys=True, default=repr), cell)
     used = dict.fromkeys(name for cell in made.values() for name in cell["columns"])
     _check_all_used(homes, used, known.values())
+    for kind, table in TABLES.items():
+        for label in declared.named(kind):
+            if (kind, label) not in known:
+                raise GridError(
+                    (table, label), f"is not among the grid's values of {kind}: add it there, or leave it out"
+                )
     if declared.fresh_worlds and not any(cell["fresh_world"] for cell in made.values()):
         raise GridError(("fresh_worlds",), "none of the instances is drawn by a seed, so no world can be fresh")
     order = dict.fromkeys([*KINDS, *(name for name in homes if name in used), *used])
@@ -140,13 +149,13 @@ def _axes(declared: Declaration) -> tuple[list[Axis], dict[str, Path]]:
                 shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
                 raise GridError(path, f"zipped parameters need equally many values: {shown}")
             axes.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
-    for kind in ("policy", "instance"):
+    for kind in TABLES:
         if kind not in homes:
             named = declared.named(kind)
             if not named:
                 raise GridError(("grid",), f'names no {kind}: write {kind} = "..." or a list of names')
             axes.insert(0, [{kind: label} for label in named])  # those that have names, then
-            homes[kind] = ("policies" if kind == "policy" else "instances",)
+            homes[kind] = (TABLES[kind],)
     return axes, homes
 
 
@@ -157,7 +166,7 @@ def _chosen(declared: Declaration, kind: str, label: Any, homes: Mapping[str, Pa
     name: Any = label
     if isinstance(label, str) and label in named:
         fixed = named[label]
-        home = ("policies" if kind == "policy" else "instances", label)
+        home = (TABLES[kind], label)
         if not isinstance(fixed, Mapping) or kind not in fixed:
             raise GridError(home, f'must be a table that says which {kind} it is: {kind} = "..."')
         name, home = fixed[kind], (*home, kind)
@@ -191,9 +200,9 @@ def _whole(name: str, value: Any) -> Any:
     return int(value) if name.endswith(WHOLE) and isinstance(value, float) and value.is_integer() else value
 
 
-def _runs(given: Any, home: Path) -> int:
+def _whole_number(name: str, given: Any, least: int, home: Path) -> int:
     try:
-        return check_whole("runs", given, 1)
+        return check_whole(name, given, least)
     except InputError as error:
         raise GridError(home, str(error)) from None
 
@@ -221,7 +230,7 @@ def nearest(name: Any, known: Iterable[str]) -> str:
 def home_of(declared: Declaration, columns: Mapping[str, Any], names: Sequence[str]) -> Path:
     """Where the first of these parameters of a cell that was declared anywhere was declared."""
     for name in names:
-        for kind, table in (("policy", "policies"), ("instance", "instances")):
+        for kind, table in TABLES.items():
             label = columns[kind]
             fixed = declared.named(kind).get(label, {})
             if name.removeprefix(f"{kind}_") in fixed and name != kind:

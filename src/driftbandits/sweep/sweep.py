@@ -113,7 +113,9 @@ class Sweep:
         """What makes this sweep another than others, as JSON."""
         declared = {name: _named(value) for name, value in vars(self.declared).items()}
         plain: dict[str, Any] = json.loads(json.dumps(declared))
-        return {**plain, "version": VERSION, "cells": len(self.cells)}
+        paths = {cell.family_arguments["path"] for cell in self.cells if "path" in cell.family_arguments}
+        files = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+        return {**plain, "files": files, "version": VERSION, "cells": len(self.cells)}
 
     def run(
         self,

@@ -59,13 +59,13 @@ class StoreContract(ABC):
             seed=2**64 - 1,
             timeout=2.5,
             default_reward=1,
-            propensities=False,
+            explore=0.05,
             title="Größe",
             drift=1e-5,
         )
         found = self.store().experiment(name)
         assert (found.id, found.title, found.arms, found.seed) == (name, "Größe", ARMS, 2**64 - 1)
-        assert (found.timeout, found.default_reward, found.propensities, found.drift) == (2.5, 1.0, False, 1e-5)
+        assert (found.timeout, found.default_reward, found.explore, found.drift) == (2.5, 1.0, 0.05, 1e-5)
         assert (found.status, found.last_seq, found.holder) == ("running", 0, None)
         assert found.session().policy == RoundRobin()
         assert name in [each.id for each in store.experiments()]
@@ -128,7 +128,6 @@ class StoreContract(ABC):
         self.pairs(one, old, 5)
         other.clock = lambda: one.clock() + 2 * one.lease
         new = other.acquire(old.experiment.id)
-        self.pairs(other, new, 2)
         old.session.ask()
         bystander.session.ask()
         fenced = refused(
@@ -137,6 +136,7 @@ class StoreContract(ABC):
         assert isinstance(fenced, FencedError)
         assert fenced.ids == [old.experiment.id]
         assert one.experiment(bystander.experiment.id).last_seq == 0  # nothing of the group was written
+        self.pairs(other, new, 2)
         assert one.renew([old, bystander]) == [old]
         refused(FencedError, "", lambda: one.snapshot(old))
         refused(FencedError, "", lambda: one.reload(old))

@@ -71,7 +71,7 @@ class View:
     """
 
     def __init__(self, session: Session, drift: float | None = None) -> None:
-        self.names, self.session_name, self.weighted = session.arms, session.name, session.propensities
+        self.names, self.session_name, self.weighted = session.arms, session.name, session.explore > 0
         n_arms = len(self.names)
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
         self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)

@@ -57,7 +57,7 @@ function collect() {
     timeout: optional(field('timeout').value),
     default_reward: optional(field('default_reward').value),
     drift: optional(field('drift').value),
-    propensities: field('propensities').checked,
+    explore: optional(field('explore').value) ?? 0,
   };
 }
 
