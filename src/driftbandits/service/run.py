@@ -27,9 +27,9 @@ def serve(settings: Settings) -> None:
     store.close()
     listening = _listen(settings)
     port = listening.getsockname()[1]
-    url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
-    if settings.url is None:
-        settings = settings.model_copy(update={"url": url})
+    host = socket.gethostname() if settings.host in ("0.0.0.0", "::") else settings.host
+    url = settings.url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    settings = settings.model_copy(update={"url": url})
     gate = create_app(settings)
     config = uvicorn.Config(
         gate,
