@@ -69,9 +69,9 @@ def seconds(work: Callable[[], object], repeats: int = 5) -> float:
 def main() -> None:
     """Measure and print one table."""
     decisions = int(float(sys.argv[1])) if len(sys.argv) > 1 else DECISIONS
-    session = db.Session(db.KalmanTS(drift=1e-6), ["red", "blue"], propensities=True)
+    session = db.Session(db.KalmanTS(drift=1e-6), ["red", "blue"], explore=0.1)
     session.tell(session.ask().id, 0.5)
-    view = View(db.Session(db.KalmanTS(drift=1e-6), ["red", "blue"], propensities=True))
+    view = View(db.Session(db.KalmanTS(drift=1e-6), ["red", "blue"], explore=0.1))
     spent, sizes, number = 0.0, [], 0
     every = max(decisions // CHECKS, 1)
     commits = track(day(decisions), total=2 * decisions // COMMIT, description="a day", disable=not sys.stderr.isatty())
