@@ -125,6 +125,7 @@ def test_any_history_in_any_bundles(policy: db.Policy, options: dict[str, Any], 
     rows = base_rows(played.log, played.looks, 2)
     origin = view.origin or 0.0
     compare(view.rows(view.whole), fold(rows, MOST), origin)
+    assert len(view.whole.rest.last) + len(view.recent.rest.last) <= 2
     recent = view.rows(view.recent)
     assert min(len(rows), MOST // 2) <= len(recent.last) <= MOST + 1
     compare(recent, rows[len(rows) - len(recent.last) :], origin)
