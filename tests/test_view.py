@@ -16,7 +16,7 @@ from driftbandits.decisions import Event
 from driftbandits.errors import InputError
 from driftbandits.service.dashboard import views
 from driftbandits.service.dashboard.curves import make_curves
-from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Rows
+from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Rows, Track, empty_rows
 from driftbandits.service.dashboard.view_json import view_json
 from driftbandits.service.dashboard.view_snapshots import pack_view, unpack_view
 from driftbandits.service.dashboard.views import View
@@ -252,3 +252,29 @@ def test_one_outlier_spoils_no_other_row() -> None:
     played.commit()
     found, _ = view_json(played.view)
     assert found["arms"][0]["mean"] == found["arms"][1]["mean"] == 0.5 or found["arms"][0]["mean"] is None
+
+
+@given(half=st.integers(1, 5), pieces=st.lists(st.integers(1, 60), min_size=1, max_size=20), folds=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_a_track_holds_no_more_than_it_may_whatever_the_pieces(half: int, pieces: list[int], folds: bool) -> None:
+    count, most = sum(pieces), 2 * half
+    base = empty_rows(count, 1)
+    base.sums[:, 0] = base.last[:, 0] = np.arange(count)
+    track, start = Track(most, 1, folds), 0
+    for piece in pieces:
+        track.add(base.part(start, start + piece))
+        start += piece
+    width = 1
+    while folds and count // width > most:
+        width *= 2
+    assert track.width == width
+    if folds:
+        full = count // width
+        assert track.rows.sums[:, 0].tolist() == base.sums[: full * width, 0].reshape(full, width).sum(axis=1).tolist()
+        assert track.rows.last[:, 0].tolist() == [width * (row + 1) - 1 for row in range(full)]
+        assert track.rest.sums[:, 0].sum() == base.sums[full * width :, 0].sum()
+        assert track.filled == count - full * width
+    else:
+        kept = len(track.rows.last)
+        assert min(count, half) <= kept <= most
+        assert track.rows.last[:, 0].tolist() == base.last[count - kept :, 0].tolist()
