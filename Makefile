@@ -3,14 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help reproduce test check docs bench bench-peers clean
+.PHONY: help reproduce demo test soak check docs bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
+	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
+	@echo "make soak         the long tests: 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         a page for each policy, docs/policies"
-	@echo "make bench        nanoseconds a step, as multiples of the floor"
+	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"
 	@echo "make bench-peers  the same workload in other libraries"
 
 $(READY): pyproject.toml constraints.txt
@@ -23,8 +25,14 @@ $(READY): pyproject.toml constraints.txt
 reproduce: $(READY)
 	@$(BIN)/driftbandits reproduce
 
+demo: $(READY)
+	@$(BIN)/driftbandits demo
+
 test: check
 	@$(BIN)/python -m pytest -n 2
+
+soak: $(READY)
+	@$(BIN)/python tests/soak.py
 
 check: $(READY)
 	@$(BIN)/ruff check .
@@ -38,6 +46,9 @@ docs: $(READY)
 bench: $(READY)
 	@$(BIN)/driftbandits bench
 	@$(BIN)/python benchmarks/gaps.py
+	@$(BIN)/python benchmarks/sweeps.py
+	@$(BIN)/python benchmarks/store.py
+	@$(BIN)/python benchmarks/load.py
 
 PEERS := .peers/.ready
 

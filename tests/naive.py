@@ -170,3 +170,11 @@ def pick(probabilities: Sequence[float], rng: np.random.Generator) -> int:
     """The arm in whose share of [0, 1] a uniform number falls."""
     shares = np.cumsum(probabilities)[:-1]
     return int(np.searchsorted(shares, rng.random(), side="right"))
+
+
+def pieces(first: int, steps: int) -> list[tuple[int, int]]:
+    """(start, length) of the pieces that doubling cuts so many steps into; the last may stick out."""
+    found = [(0, first)]
+    while sum(found[-1]) < steps:
+        found.append((sum(found[-1]), 2 * found[-1][1]))
+    return found

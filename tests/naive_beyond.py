@@ -235,6 +235,77 @@ class NaiveSnoozeItTight:
             self.start, self.rewards = self.t, []
 
 
+class NaiveSnoozeItK:
+    """All windows of all pairs of the arm just pulled, every step, from the whole history."""
+
+    def __init__(self, n_arms: int, horizon: int, drift: float, confidence: float) -> None:
+        self.C, self.drift = confidence * math.sqrt(3 * math.log(horizon)), drift
+        self.t = 0
+        self.until: list[float] = [0.0] * n_arms
+        self.pulls: list[list[tuple[int, float]]] = [[] for _ in range(n_arms)]
+        self.starts = {frozenset((x, y)): 0 for x in range(n_arms) for y in range(x)}
+        self.events: list[dict[str, float]] = []
+
+    def active(self) -> list[int]:
+        return [arm for arm, until in enumerate(self.until) if self.t >= until]
+
+    def select(self) -> int:
+        return min(self.active(), key=lambda arm: self.pulls[arm][-1][0] if self.pulls[arm] else 0)
+
+    def update(self, arm: int, reward: float) -> None:
+        others = [other for other in self.active() if other != arm]
+        self.t += 1
+        self.pulls[arm].append((self.t, reward))
+        for other in others:
+            if self.conclude(arm, other, others):
+                break
+        for woken in [x for x, until in enumerate(self.until) if until == self.t]:
+            for other in range(len(self.until)):
+                if other != woken:
+                    self.starts[frozenset((woken, other))] = self.t
+
+    def windows(self, x: int, y: int) -> list[tuple[float, float, float]]:
+        """The lead of x over y, how far it is from passing, and what is certain of it, for w = 1, 2, ..."""
+        start = self.starts[frozenset((x, y))]
+        mine, other = ([pull for pull in reversed(self.pulls[arm]) if pull[0] > start] for arm in (x, y))
+        found, gap, ages = [], 0.0, 0
+        for w, ((s, X), (u, Y)) in enumerate(zip(mine, other, strict=False), start=1):
+            gap, ages = gap + X - Y, ages + 2 * self.t - s - u
+            radius = self.C / math.sqrt(w)
+            lead = abs(gap) / w - radius - ages / w * self.drift
+            found.append((gap, abs(gap) / w - 1.5 * radius, lead))
+        return found
+
+    def steps(self, lead: float) -> float:
+        if lead <= 0:
+            return 0
+        return math.floor(lead / (2 * self.drift)) if self.drift > 0 else math.inf
+
+    def conclude(self, x: int, y: int, others: list[int]) -> bool:
+        windows = self.windows(x, y)
+        if not any(margin > 0 for _, margin, _ in windows):
+            return False
+        best = max(windows, key=lambda window: window[2])
+        ahead, behind = (x, y) if best[0] >= 0 else (y, x)
+        choices = [(best[2], ahead, windows.index(best) + 1)]
+        if self.steps(best[2]) >= 1:
+            for other in (other for other in others if other != y):
+                theirs = self.windows(other, behind)
+                best = max(theirs, key=lambda window: window[2], default=(-1.0, 0.0, 0.0))
+                if best[0] >= 0:
+                    choices.append((best[2], other, theirs.index(best) + 1))
+        lead, ahead, window = max(choices, key=lambda choice: choice[0])
+        until = self.t + self.steps(lead)
+        event = {"passed": self.t, "arm": ahead, "behind": behind, "window": window, "lead": lead, "until": until}
+        start, snoozed = self.starts[frozenset((ahead, behind))], int(until > self.t)
+        self.events.append({**event, "start": start, "snoozed": snoozed})
+        if until > self.t:
+            self.until[behind] = until
+        else:
+            self.starts[frozenset((x, y))] = self.t
+        return True
+
+
 def columns(mine: dict[str, Any]) -> list[tuple[float, float, float]]:
     return list(zip(mine["w"], mine["m"], mine["c"], strict=True))
 

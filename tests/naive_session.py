@@ -11,21 +11,32 @@ from driftbandits.policies.base import Policy
 
 class NaiveSession:
     def __init__(
-        self, policy: Policy, n_arms: int, seed: int, timeout: float | None, default: float | None, draws: int = 1
+        self, policy: Policy, n_arms: int, seed: int, timeout: float | None, default: float | None, explore: float = 0.0
     ) -> None:
-        self.policy, self.seed, self.timeout, self.default, self.draws = policy, seed, timeout, default, draws
+        self.policy, self.seed, self.timeout, self.default, self.explore = policy, seed, timeout, default, explore
+        self.n_arms = n_arms
         self.state = policy.reserve(policy.init(n_arms), 10_000)
         self.decisions: list[dict[str, Any]] = []
         self.aside: list[tuple[int, int, float]] = []
         self.learnt = 0
         self.most_open = 0
-        self.wish: tuple[int, float] | None = None
+
+    def rng(self, step: int) -> np.random.Generator:
+        return np.random.Generator(np.random.Philox(key=self.seed, counter=[0, step, 0, 0]))
 
     def draw(self, step: int) -> tuple[int, float]:
-        rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[0, step, 0, 0]))
-        drawn = [int(self.policy.select(self.state, rng)) for _ in range(self.draws)]
-        arm = drawn[int(rng.random() * self.draws)] if self.draws > 1 else drawn[0]
-        return arm, drawn.count(arm) / self.draws
+        """A policy that takes any order: by chance, or one of a hundred draws."""
+        rng = self.rng(step)
+        if self.explore == 0:
+            return int(self.policy.select(self.state, rng)), 1.0
+        drawn = [int(self.policy.select(self.state, rng)) for _ in range(100)]
+        by_chance, where = rng.random() < self.explore, rng.random()
+        arm = int(where * self.n_arms) if by_chance else drawn[int(where * 100)]
+        return arm, self.explore / self.n_arms + (1 - self.explore) * drawn.count(arm) / 100
+
+    def wait_for(self) -> int:
+        """A policy that learns in turn: the arm it waits for."""
+        return int(self.policy.select(self.state, self.rng(self.learnt + 1)))
 
     def ask(self, now: float, count: int) -> list[tuple[int, float]]:
         self.settle(now)
@@ -33,10 +44,10 @@ class NaiveSession:
         for _ in range(count):
             if self.policy.any_order:
                 arm, p = self.draw(len(self.decisions) + 1)
-            elif self.wish is None:
-                arm, p = self.wish = self.draw(self.learnt + 1)
             else:
-                arm, p = self.wish[0], 1.0
+                wish, rng = self.wait_for(), self.rng(2**61 + len(self.decisions) + 1)
+                arm = int(rng.random() * self.n_arms) if rng.random() < self.explore else wish
+                p = self.explore / self.n_arms + (1 - self.explore) * (arm == wish)
             due = np.inf if self.timeout is None else now + self.timeout
             self.decisions.append({"arm": arm, "due": due, "open": True, "reward": None})
             chosen.append((arm, p))
@@ -84,11 +95,10 @@ class NaiveSession:
         self.aside += came
         self.aside = [entry for entry in self.aside if entry[0] >= len(self.decisions) - 2 * self.most_open]
         while True:
-            wish = self.wish or self.draw(self.learnt + 1)
-            fitting = [entry for entry in self.aside if entry[1] == wish[0]]
+            wish = self.wait_for()
+            fitting = [entry for entry in self.aside if entry[1] == wish]
             if not fitting:
                 return
             self.aside.remove(fitting[0])
-            self.policy.update(self.state, wish[0], fitting[0][2])
+            self.policy.update(self.state, wish, fitting[0][2])
             self.learnt += 1
-            self.wish = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItTight, windows
+from driftbandits.policies import pair_windows
+from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItK, NaiveSnoozeItTight, windows
 
 KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "outliers", "shifted"]
 
@@ -150,19 +152,124 @@ def test_snoozeittight(
     rewards = means + 0.5 * rng.standard_normal((steps, 2))
     if kind == "bernoulli":
         rewards = (rng.random((steps, 2)) < means).astype(float)
-    play, twin = (
-        db.Online(db.SnoozeItTight(horizon, drift, confidence), 2),
-        NaiveSnoozeItTight(horizon, drift, confidence),
-    )
+    twin = NaiveSnoozeItTight(horizon, drift, confidence)
+    follow_events(db.Online(db.SnoozeItTight(horizon, drift, confidence), 2), twin, rewards)
+
+
+def follow_events(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
+    """Every arm and every event must agree."""
     events: list[dict[str, Any]] = []
-    for step, pair in enumerate(rewards):
+    for step, row in enumerate(rewards):
         arm = play.select()
         assert arm == twin.select(), f"another arm at step {step + 1}"
-        play.update(arm, pair[arm])
-        twin.update(arm, pair[arm])
+        play.update(arm, row[arm])
+        twin.update(arm, row[arm])
         event = play.state.event[0]
         if event.count > len(events):
             events.append({name: event[name].item() for name in event.dtype.names})
     assert len(events) == len(twin.events)
     for mine, other in zip(events, twin.events, strict=True):
         assert all(math.isclose(mine[name], value, rel_tol=1e-9) for name, value in other.items()), (mine, other)
+    return events
+
+
+def waving(kind: str, seed: int, steps: int, n_arms: int, gap: float, swing: float) -> np.ndarray[Any, Any]:
+    """Rewards of arms that take turns in being the best."""
+    rng = np.random.Generator(np.random.SFC64(seed))
+    phase = 2 * np.pi * np.arange(n_arms) / n_arms
+    means = 0.5 + 0.5 * gap * np.cos(swing * np.arange(steps)[:, None] + phase)
+    if kind == "bernoulli":
+        return (rng.random((steps, n_arms)) < means).astype(float)
+    return np.asarray(means + 0.5 * rng.standard_normal((steps, n_arms)))
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    kind=st.sampled_from(["gaussian", "bernoulli"]),
+    seed=st.integers(0, 2**32),
+    steps=st.integers(50, 600),
+    n_arms=st.sampled_from([2, 3, 4, 5, 8, 20]),
+    gap=st.sampled_from([0.0, 0.3, 1.0]),
+    swing=st.sampled_from([0.0, 0.003, 0.05]),
+    horizon=st.sampled_from([1, 2, 20, 1_000, 162_755]),
+    drift=st.sampled_from([0.0, 1e-5, 1e-4, 1e-3, 1e-2]),
+    confidence=st.sampled_from([0.05, 0.1, 0.3, 1.0]),
+)
+def test_snoozeitk(
+    kind: str, seed: int, steps: int, n_arms: int, gap: float, swing: float, horizon: int, **options: float
+) -> None:
+    twin = NaiveSnoozeItK(n_arms, horizon, **options)
+    with patch.object(pair_windows, "ROOM", 1):  # so that the ring of pulls is full, grows and shrinks all the time
+        play = db.Online(db.SnoozeItK(horizon, **options), n_arms)
+        follow_events(play, twin, waving(kind, seed, steps, n_arms, gap, swing))
+
+
+def test_the_comparison_meets_every_kind_of_snooze() -> None:
+    """By an arm pulled just now or earlier, of the arm pulled just now or another; none at all; and arms that wake."""
+    seen = set()
+    for seed in range(10):
+        for drift in (3e-4, 1e-2, 1e-1):
+            play, twin = db.Online(db.SnoozeItK(1_000, drift, 0.2), 4), NaiveSnoozeItK(4, 1_000, drift, 0.2)
+            for event in follow_events(play, twin, waving("gaussian", seed, 600, 4, 1.0, 0.01)):
+                last = max(
+                    range(4), key=lambda arm: max((s for s, _ in twin.pulls[arm] if s <= event["passed"]), default=0)
+                )
+                seen.add((event["snoozed"], event["arm"] == last, event["behind"] == last))
+                assert event["until"] >= event["passed"] > event["start"]
+    assert {(1, True, False), (1, False, True), (1, False, False)} <= seen
+    assert any(not snoozed for snoozed, _, _ in seen)
+
+
+@pytest.mark.parametrize("drift", [0.0, 1e-5, 1 / 4_800, 1e-2])
+def test_snoozeitk_of_two_arms_is_snoozeittight(drift: float) -> None:
+    """Arm by arm, event by event; sums are added up in another order, so leads may differ by rounding."""
+    worlds = [db.instances.toggling(30_000), db.instances.walk(30_000, 1e-4), db.instances.stationary(30_000)]
+    for world in worlds:
+        for noise in (db.Gaussian(0.5), db.Bernoulli()):
+            policies = {"K": db.SnoozeItK(30_000, drift), "two": db.SnoozeItTight(30_000, drift)}
+            result = db.simulate(policies, world, noise, runs=5, events=True)
+            assert np.array_equal(result.realised["K"], result.realised["two"])
+            mine, other = result.events["K"].drop("behind"), result.events["two"]
+            assert mine.columns == other.columns
+            np.testing.assert_allclose(mine.to_numpy(), other.to_numpy(), rtol=1e-9)
+            assert len(mine) > 0
+
+
+def test_snoozeitk_remembers_no_more_than_windows_need() -> None:
+    """One arm of 20 stays, the others are snoozed; memory follows the pairs that are compared, not the horizon."""
+    play = db.Online(db.SnoozeItK(horizon=10**9, drift=1e-7, confidence=0.1), 20)
+    for _ in range(30_000):
+        play.update(play.select(), 0.5)
+    assert len(play.state.pulls) > 30_000
+    for _ in range(30_000):
+        arm = play.select()
+        play.update(arm, 0.9 if arm == 7 else 0.1)
+    assert play.state.arms.active.tolist() == [int(arm == 7) for arm in range(20)]
+    assert len(play.state.pulls) <= 4 * pair_windows.ROOM
+
+
+def test_snoozeitk_without_drift_never_wakes_an_arm() -> None:
+    """K = 20, delta = 0: every arm but the best is left for good, and the best never."""
+    world = db.instances.stationary(60_000, (0.1,) * 12 + (0.9,) + (0.2,) * 7)
+    result = db.simulate({"it": db.SnoozeItK(60_000, 0.0)}, world, runs=5, events=True)
+    events = result.events["it"]
+    assert len(events) == 5 * 19
+    assert events["until"].is_infinite().all()
+    assert 12 not in events["behind"]
+    assert (result.pulls["it"][:, 12] > 50_000).all()
+
+
+def test_snoozeitk_needs_two_arms() -> None:
+    with pytest.raises(db.InputError, match="SnoozeItK is defined for at least 2 arms, not for 1"):
+        db.SnoozeItK(1_000, 1e-3).init(1)
+
+
+@pytest.mark.parametrize("n_arms", [2, 5, 20])
+def test_a_horizon_of_one_step(n_arms: int) -> None:
+    """ln 1 = 0 makes every radius 0; the one step pulls the first arm, and playing on does no harm."""
+    play = db.Online(db.SnoozeItK(1, 0.5), n_arms)
+    assert play.select() == 0
+    for _ in range(100):
+        arm = play.select()
+        play.update(arm, float(arm))
+    assert play.state.run[0].t == 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,92 @@ def test_tighter_constants_snooze_where_the_printed_ones_cannot() -> None:
     assert result.events["printed"]["snoozed"].sum() == 0
     assert result.events["tight"]["snoozed"].sum() > 100
     assert (result.regret["tight"][:, -1] < 0.75 * result.regret["printed"][:, -1]).all()
+
+
+# SnoozeItK: the best arm is always active.
+
+
+def unsafe(world: db.Instance, result: db.Simulation) -> dict[str, int]:
+    """Snoozes, and what went wrong: leads smaller than promised, snoozed arms ahead of theirs, best arms asleep."""
+    found = {"snoozes": 0, "leads": 0, "pairs": 0, "best": 0}
+    for run in range(result.runs):
+        active = np.ones(world.means.shape, bool)
+        for row in result.events["it"].filter(run=run, snoozed=1).iter_rows(named=True):
+            arm, behind, passed = row["arm"], row["behind"], row["passed"]
+            asleep = slice(passed, int(min(row["until"], world.horizon)))
+            lead = world.means[:, arm] - world.means[:, behind]
+            assert active[passed - 1, arm]
+            assert active[passed - 1, behind]
+            active[asleep, behind] = False
+            found["snoozes"] += 1
+            found["leads"] += lead[passed - 1] < row["lead"]
+            found["pairs"] += bool((lead[asleep] < 0).any())
+        found["best"] += int((np.where(active, world.means, -1).max(axis=1) < world.best_mean).sum())
+    return found
+
+
+def closing_gaps(horizon: int, drift: float, n_arms: int) -> db.Instance:
+    """Two arms that close their gap as fast as they may, over and over; the others follow the worse, a little below."""
+    two = closing_gap(horizon, drift, 0).means
+    others = np.clip(two.min(axis=1)[:, None] - 0.02 * np.arange(1, n_arms - 1), 0, 1)
+    return db.Instance(np.concatenate([two, others], axis=1), drift=drift)
+
+
+@pytest.mark.parametrize("noise", [db.Gaussian(0.5), db.Bernoulli()], ids=["gaussian", "bernoulli"])
+@pytest.mark.parametrize("n_arms", [2, 3, 5, 20])
+def test_the_best_arm_is_never_snoozed(noise: db.Noise, n_arms: int) -> None:
+    """As for SnoozeItTight above, with K - 1 times as many windows; and leads, chained, always reach an active arm."""
+    horizon, drift = 100_000, 1e-5
+    worlds = [closing_gaps(horizon, drift, n_arms), db.instances.wave(horizon, drift, n_arms)]
+    worlds += [db.instances.walk(horizon=horizon, drift=drift, n_arms=n_arms, seed=seed) for seed in range(3)]
+    snoozes = 0
+    for world in worlds:
+        policy = db.SnoozeItK(horizon=horizon, drift=drift)
+        found = unsafe(world, db.simulate({"it": policy}, world, noise, runs=5, seed=1, events=True))
+        snoozes += found.pop("snoozes")
+        assert found == {"leads": 0, "pairs": 0, "best": 0}
+    assert snoozes >= 250
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 5])
+def test_an_eager_test_does_snooze_the_best_arm(n_arms: int) -> None:
+    """The property above can fail: with a radius ten times too small it does."""
+    world = closing_gaps(100_000, 1e-5, n_arms)
+    policy = db.SnoozeItK(horizon=100_000, drift=1e-5, confidence=0.1)
+    found = unsafe(world, db.simulate({"it": policy}, world, runs=10, seed=1, events=True))
+    assert min(found.values()) > 0
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 5, 20])
+def test_leads_allow_for_every_step_and_for_no_more(n_arms: int) -> None:
+    """Hardly any noise, hardly any radius: what is left of a lead is what the drift allows, and here it is just that.
+
+    Rows of arms are pulled in between, so counting pulls instead of steps would promise too much.
+    """
+    world = closing_gaps(20_000, 1e-4, n_arms)
+    policy = db.SnoozeItK(world.horizon, 1e-4, confidence=1e-6)
+    result = db.simulate({"it": policy}, world, db.Gaussian(1e-9), runs=1, events=True)
+    found = unsafe(world, result)
+    assert found.pop("snoozes") > 20
+    assert found == {"leads": 0, "pairs": 0, "best": 0}
+    assert unsafe(world, promising(result, 3e-4))["leads"] > 0
+
+
+def promising(result: db.Simulation, by: float) -> db.Simulation:
+    """The same events with leads that promise a little more."""
+    import polars as pl
+
+    return replace(result, events={"it": result.events["it"].with_columns(pl.col("lead") + by)})
+
+
+def test_snoozes_pay() -> None:
+    """Less regret than turns for all, and than AdSwitch, which is not told the drift but has the same scruples."""
+    for n_arms in (3, 5, 10):
+        for world in (db.instances.wave(100_000, 1e-5, n_arms), db.instances.sinusoid(100_000, 2e-5, n_arms)):
+            T, drift = world.horizon, world.drift_limit
+            found = regret(world, it=db.SnoozeItK(T, drift), turns=db.RoundRobin(), switch=db.AdSwitch(T))
+            assert found["it"] < 0.75 * found["turns"]
+            assert found["it"] < 0.8 * found["switch"]
 
 
 # DriftUCB: indices are upper bounds, and not far above.

@@ -8,9 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import driftbandits as db
+from naive_offline import greedy_log
 
 
 def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
@@ -18,7 +20,22 @@ def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(program, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("command", ["reproduce", "simulate", "league", "recommend", "gap", "bounds", "bench"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "reproduce",
+        "simulate",
+        "league",
+        "recommend",
+        "replay",
+        "sweep",
+        "gap",
+        "bounds",
+        "bench",
+        "experiments",
+        "export",
+    ],
+)
 def test_every_command_explains_itself(command: str) -> None:
     assert command in driftbandits("--help").stdout
     answer = driftbandits(command, "--help")
@@ -55,6 +72,24 @@ def test_gap_and_bounds(tmp_path: Path) -> None:
     assert "Theorem 1" in answer.stdout
 
 
+def test_replay_prints_and_writes(tmp_path: Path) -> None:
+    greedy_log(db.instances.sinusoid(2_000, drift=1e-3), 0.5, 0.3, seed=1).write_csv(tmp_path / "log.csv")
+    policies = ["--policy", "UCB1", "--policy", "RoundRobin"]
+    words = ["replay", tmp_path / "log.csv", *policies, "--replicates", 4, "--seed", 3]
+    answer = driftbandits(*words, "--plot", tmp_path / "replay.svg", "--save", tmp_path / "table.csv")
+    assert answer.returncode == 0, answer.stderr
+    assert "2,000 decisions, 2 arms" in answer.stdout
+    assert "drift of the means: " in answer.stdout
+    assert "A replay uses one row of the log in 4: the policy lives through 500 steps" in answer.stdout
+    assert (tmp_path / "replay.svg").read_text().startswith("<?xml")
+    names = pl.read_csv(tmp_path / "table.csv")["policy"].to_list()
+    assert names == ["UCB1", "RoundRobin", "only 0", "only 1", "Uniform", "the log"]
+    assert all(name in answer.stdout for name in names)
+    refused = driftbandits(*words, "--logged", "uniform")
+    assert refused.returncode == 2
+    assert "has probabilities of its own" in refused.stderr
+
+
 def test_recommend_answers_in_a_sentence_or_two() -> None:
     answer = driftbandits("recommend", "--drift", 1e-4, "--noise", "bernoulli", "--arms", 5)
     assert answer.returncode == 0, answer.stderr
@@ -76,8 +111,13 @@ def test_recommend_answers_in_a_sentence_or_two() -> None:
         (["simulate", "walk", "--plot", "regret"], "must end in .svg, .pdf or .png; got 'regret'"),
         (["league", "--horizon", "100"], "the league's worlds need horizon >= 5,000; got 100"),
         (["recommend", "--arms", "1"], "arms must be a whole number, at least 2; got 1"),
+        (["replay", "gone.csv"], "gone.csv: there is no such file"),
+        (["replay", "log.txt"], "must end in .csv, .parquet, .jsonl"),
+        (["replay", "log.csv", "--save", "table"], "must end in .csv; got 'table'"),
         (["gap", "wave"], "arms"),
         (["bounds", "0"], "horizon"),
+        (["experiments", "--store", "sqlite:///nowhere.db"], "there is no file nowhere.db"),
+        (["export", "x", "x.csv", "--store", "mysql://here"], "a Store's URL looks like"),
         (["bounds", "1000", "2"], "drift must lie"),
     ],
 )

@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+import driftbandits as db
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -52,3 +56,28 @@ def test_no_merge_was_left_half_done() -> None:
         if name.endswith((".md", ".py", ".toml", ".txt", ".cff", ".j2", ".css")):
             lines = (ROOT / name).read_text().splitlines()
             assert not [line for line in lines if line.startswith(("<" * 7, ">" * 7))], name
+
+
+def test_sweeps_word_by_word(tmp_path: Path) -> None:
+    text = (ROOT / "docs/sweeps.md").read_text()
+    grid, named = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "grid.toml").write_text(grid)
+    assert len(db.Sweep.load(tmp_path / "grid.toml").cells) == 32
+    assert "This makes 32 cells" in text
+    head = "runs = 2\n[grid]\nhorizon = 5_000\ndrift = 1e-3\n"
+    (tmp_path / "named.toml").write_text(head + re.sub("^  ", "", named, flags=re.MULTILINE))
+    assert len(db.Sweep.load(tmp_path / "named.toml").cells) == 1
+    program = "if __name__ == '__main__':\n" + "".join(
+        f"    {line}\n" for block in blocks("docs/sweeps.md") for line in block.splitlines()
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    once = ["KalmanTS"] * 3 + ["SWUCBSharp"] * 3
+    assert re.findall("KalmanTS|SWUCBSharp", answer.stdout) == 2 * once  # by polars, and by DuckDB
+
+
+def test_the_example_of_theorem_2_is_what_it_says() -> None:
+    sweep = db.Sweep.load(ROOT / "examples/theorem2.toml")
+    drifts = sorted({cell.columns["drift"] for cell in sweep.cells})
+    assert drifts[-1] / drifts[0] == pytest.approx(1e6)
+    assert len({cell.columns["horizon"] for cell in sweep.cells}) == 5

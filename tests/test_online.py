@@ -58,7 +58,7 @@ def test_a_foreign_snapshot_is_refused(play: db.Online) -> None:
     before = play.snapshot()
     other = db.Online(db.Exp3S(10_000, 1e-4), n_arms=2)
     for data in (other.snapshot(), b"", b"not a snapshot", before[:100]):
-        with pytest.raises(db.InputError, match="not a snapshot of"):
+        with pytest.raises(db.InputError, match=r"not a snapshot of|a snapshot of Exp3S.*cannot continue"):
             play.restore(data)
     assert play.snapshot() == before
 

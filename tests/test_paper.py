@@ -11,6 +11,7 @@ import pytest
 
 from driftbandits import instances
 from driftbandits.errors import FeasibilityWarning
+from driftbandits.fits import PowerLaw
 from driftbandits.noise import Gaussian
 from driftbandits.paper import claims, trajectories
 from driftbandits.paper.confidence import claim_at, curve
@@ -29,7 +30,6 @@ from driftbandits.paper.experiments import (
 from driftbandits.paper.figures import plot_confidence, plot_drifts, plot_instances, plot_policies
 from driftbandits.paper.left_open import left_open
 from driftbandits.simulation import Simulation, simulate
-from driftbandits.studies.regret_against_drift import PowerLaw
 
 RUNS = 20
 NOISE = np.random.default_rng(0).normal(size=RUNS)

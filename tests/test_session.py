@@ -67,18 +67,18 @@ act = st.one_of(
     acts=st.lists(act, min_size=10, max_size=60),
     timeout=st.sampled_from([None, 3.0]),
     default=st.sampled_from([None, 0.25]),
-    keep=st.booleans(),
+    explore=st.sampled_from([0.0, 0.25, 1.0]),
     seed=st.integers(0, 99),
 )
 @settings(max_examples=40, deadline=None)
 def test_whole_histories(
-    name: str, acts: list[Any], timeout: float | None, default: float | None, keep: bool, seed: int
+    name: str, acts: list[Any], timeout: float | None, default: float | None, explore: float, seed: int
 ) -> None:
     clock, policy, luck = Clock(), lively(name), np.random.default_rng(seed)
-    given_settings: Settings = {"timeout": timeout, "default_reward": default, "propensities": keep}
+    given_settings: Settings = {"timeout": timeout, "default_reward": default, "explore": explore}
     session = db.Session(policy, ["a", "b"], seed, clock=clock, **given_settings)
     session.journal = []
-    twin = NaiveSession(policy, 2, seed, timeout, default, draws=100 if keep else 1)
+    twin = NaiveSession(policy, 2, seed, timeout, default, explore)
     for what, how in acts:
         if what == "wait":
             clock.now += how
@@ -86,7 +86,7 @@ def test_whole_histories(
             decisions = session.ask_many(how)
             expected = twin.ask(clock.now, how)
             assert [decision.arm for decision in decisions] == ["ab"[arm] for arm, _ in expected]
-            if keep:
+            if explore > 0:
                 recorded = [event.probability for event in session.journal[-how:]]  # type: ignore[union-attr]
                 assert recorded == pytest.approx([p for _, p in expected], abs=1e-12)
         else:
@@ -260,7 +260,7 @@ def test_rewards_put_aside_are_dropped_when_too_old() -> None:
 def test_probabilities_are_those_of_the_choices() -> None:
     """Whatever the probability kept, the arm falls that often: sum of (1[arm is a] - p) is within 5 deviations."""
     policy = db.KalmanTS(drift=1e-3)
-    session = db.Session(policy, ["a", "b"], seed=11, propensities=True)
+    session = db.Session(policy, ["a", "b"], seed=11, explore=0.1)
     session.journal = []
     for _ in range(2):
         session.tell(session.ask().id, 0.5)
@@ -367,6 +367,7 @@ def test_time_goes_on_through_a_snapshot() -> None:
         ({"default_reward": math.inf}, "default_reward"),
         ({"policy": "AutoTS"}, "derived from Policy"),
         ({"remember": -1}, "remember"),
+        ({"explore": 1.5}, "share of all Decisions"),
     ],
 )
 def test_wrong_settings(wrong: Settings, message: str) -> None:

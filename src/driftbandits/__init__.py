@@ -12,12 +12,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AutoTS": "policies",
+    "Doubling": "policies",
     "DriftUCB": "policies",
     "KalmanTS": "policies",
+    "SnoozeItK": "policies",
     "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Decision": "decisions",
     "Session": "session",
+    "Store": "store",
     "Bounded": "noise",
     "DUCB": "policies",
     "DiscountedTS": "policies",
@@ -46,11 +49,13 @@ _HOMES = {
     "SWUCB": "policies",
     "SWUCBSharp": "policies",
     "Simulation": "simulation",
+    "Sweep": "sweep.sweep",
     "SnoozeIt": "policies",
     "SuccessiveElimination": "policies",
     "ThompsonSampling": "policies",
     "UCB1": "policies",
     "Uniform": "policies",
+    "Unfinished": "errors",
     "detectable_gap": "theory.gaps",
     "detection_table": "detections",
     "estimate_drift": "estimation",
@@ -58,6 +63,7 @@ _HOMES = {
     "kernel": "kernels",
     "plot_detections": "detections",
     "records": "policies.base",
+    "replay": "offline.replay",
     "simulate": "simulation",
     "trajectory": "recording",
 }
@@ -87,6 +93,7 @@ if TYPE_CHECKING:
     from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
+    from driftbandits.errors import Unfinished as Unfinished
     from driftbandits.estimation import estimate_drift as estimate_drift
     from driftbandits.instances import Instance as Instance
     from driftbandits.kernels import kernel as kernel
@@ -94,6 +101,7 @@ if TYPE_CHECKING:
     from driftbandits.noise import Bounded as Bounded
     from driftbandits.noise import Gaussian as Gaussian
     from driftbandits.noise import Noise as Noise
+    from driftbandits.offline.replay import replay as replay
     from driftbandits.online import Online as Online
     from driftbandits.policies import BOB as BOB
     from driftbandits.policies import CUSUMUCB as CUSUMUCB
@@ -110,6 +118,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import AdSwitch as AdSwitch
     from driftbandits.policies import AutoTS as AutoTS
     from driftbandits.policies import DiscountedTS as DiscountedTS
+    from driftbandits.policies import Doubling as Doubling
     from driftbandits.policies import DriftUCB as DriftUCB
     from driftbandits.policies import Exp3S as Exp3S
     from driftbandits.policies import ExploreThenCommit as ExploreThenCommit
@@ -119,6 +128,7 @@ if TYPE_CHECKING:
     from driftbandits.policies import Rexp3 as Rexp3
     from driftbandits.policies import RoundRobin as RoundRobin
     from driftbandits.policies import SnoozeIt as SnoozeIt
+    from driftbandits.policies import SnoozeItK as SnoozeItK
     from driftbandits.policies import SnoozeItTight as SnoozeItTight
     from driftbandits.policies import SuccessiveElimination as SuccessiveElimination
     from driftbandits.policies import SWUCBSharp as SWUCBSharp
@@ -129,6 +139,8 @@ if TYPE_CHECKING:
     from driftbandits.session import Session as Session
     from driftbandits.simulation import Simulation as Simulation
     from driftbandits.simulation import simulate as simulate
+    from driftbandits.store import Store as Store
+    from driftbandits.sweep.sweep import Sweep as Sweep
     from driftbandits.theory import bounds as bounds
     from driftbandits.theory.feasibility import explain_feasibility as explain_feasibility
     from driftbandits.theory.gaps import detectable_gap as detectable_gap

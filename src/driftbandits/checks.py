@@ -63,7 +63,10 @@ def check_between(name: str, value: float | None, low: float, high: float) -> No
 
 def is_reward(value: Any) -> bool:
     """Whether a value can be learnt from: a finite number. True and False count as 1 and 0."""
-    return isinstance(value, numbers.Real) and -LARGEST_REWARD <= float(value) <= LARGEST_REWARD
+    # Asking first for what nearly all are spares the slow look at what counts as a real number.
+    return (type(value) is float or isinstance(value, numbers.Real)) and -LARGEST_REWARD <= float(
+        value
+    ) <= LARGEST_REWARD
 
 
 def check_names(name: str, values: Sequence[str]) -> list[str]:

@@ -9,8 +9,13 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from driftbandits.cli_demo import demo
 from driftbandits.cli_league import league, recommend
-from driftbandits.errors import InputError
+from driftbandits.cli_replay import replay
+from driftbandits.cli_serve import serve, token
+from driftbandits.cli_store import experiments, export
+from driftbandits.cli_sweep import sweep
+from driftbandits.errors import InputError, Unfinished
 
 app = App(
     name="driftbandits",
@@ -19,6 +24,13 @@ app = App(
 )
 app.command(league)
 app.command(recommend)
+app.command(serve)
+app.command(demo)
+app.command(token)
+app.command(replay)
+app.command(sweep)
+app.command(experiments)
+app.command(export)
 
 
 @app.command
@@ -265,13 +277,16 @@ def _show_warning(message: Warning | str, *details: Any) -> None:
 
 
 def main() -> None:
-    """Entry point: bad input is one line on standard error and exit code 2; Ctrl-C is exit code 130."""
+    """Entry point: bad input is one line on standard error and exit code 2; a lost machine 1; Ctrl-C 130."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         app()
     except InputError as error:
         print(f"driftbandits: {error}", file=sys.stderr)
         sys.exit(2)
+    except Unfinished as error:
+        print(f"driftbandits: {error}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         print("driftbandits: stopped", file=sys.stderr)
         sys.exit(130)

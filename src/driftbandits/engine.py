@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 import sys
 import threading
 import time
@@ -19,7 +20,7 @@ from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.kernels import OUT_OF_RANGE, TALLY, entry, interpreted_advance
 from driftbandits.noise import Noise
-from driftbandits.policies.base import Policy
+from driftbandits.policies.base import Policy, Stage, stages
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -31,6 +32,9 @@ BLOCKS_PER_WORKER = 16
 FIRST_LOG = 64
 WORLD, OWN = 0, 1
 """The two random streams of a run: the world's noise, the same for every policy, and the policy's own."""
+
+TIMES = ("step", "start", "passed", "until")
+"""Columns of events that are times."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,15 @@ class Job:
         if not self._compiled:
             copy.deepcopy(self.policy).init(self.instance.n_arms)
             return
-        state = self._fresh_state()
-        self._play(state, 0, lambda steps: True, stop=0)
-        self._spare.append(state)
+        states = self._fresh_states()
+        self._play(states, 0, lambda steps: True, stop=0)
+        self._spare.append(states)
+
+    def elsewhere(self, instance: Instance) -> Job:
+        """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
+        other = replace(self, instance=instance)
+        other._spare, other._advance = self._spare, self._advance
+        return other
 
     def play(self, run: int, go_on: Callable[[int], bool]) -> Run | None:
         """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
@@ -76,62 +86,82 @@ class Job:
         if not self._compiled:
             # A plain object may keep what it learns in itself, so every run gets its own copy.
             own = replace(self, policy=copy.deepcopy(self.policy))
-            return own._play(own._fresh_state(), run, go_on, stop)
+            return own._play(own._fresh_states(), run, go_on, stop)
         try:
-            state = self._spare.pop()  # asking first would let another thread take the last one in between
+            states = self._spare.pop()  # asking first would let another thread take the last one in between
         except IndexError:
-            state = self._fresh_state()
-        for array, first in zip(state, self._first_state, strict=True):
-            array[: len(first)] = first
-        result = self._play(state, run, go_on, stop)
-        self._spare.append(state)
+            states = self._fresh_states()
+        for state, begun in zip(states, self._first_states, strict=True):
+            for array, first in zip(state, begun, strict=True):
+                array[: len(first)] = first
+        result = self._play(states, run, go_on, stop)
+        self._spare.append(states)
         return result
 
     @functools.cached_property
-    def _first_state(self) -> Any:
-        return self.policy.init(self.instance.n_arms)
+    def _stages(self) -> list[Stage]:
+        horizon = self.instance.horizon
+        return list(stages(self.policy, horizon)) if self._compiled else [Stage(self.policy, 0, horizon)]
 
-    def _fresh_state(self) -> Any:
-        state = self.policy.init(self.instance.n_arms)
-        return self.policy.reserve(state, self.instance.horizon) if self._compiled else state
+    @functools.cached_property
+    def _first_states(self) -> list[Any]:
+        return [stage.policy.init(self.instance.n_arms) for stage in self._stages]
 
-    def _play(self, state: Any, run: int, go_on: Callable[[int], bool], stop: int) -> Run | None:
+    def _fresh_states(self) -> list[Any]:
+        """A State for every stage, with room for its steps."""
+        states = [stage.policy.init(self.instance.n_arms) for stage in self._stages]
+        if not self._compiled:
+            return states
+        return [
+            stage.policy.reserve(state, stage.stop - stage.start)
+            for stage, state in zip(self._stages, states, strict=True)
+        ]
+
+    def _play(self, states: list[Any], run: int, go_on: Callable[[int], bool], stop: int) -> Run | None:
         regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
         pulls, tally = np.zeros(self.instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
-        has_events = hasattr(state, "event")
-        log = np.zeros(FIRST_LOG if self.events and has_events else 0, state.event.dtype if has_events else np.int64)
-        log = log.view(np.recarray)
-        me, noise = (self.policy.compiled(), self.noise.compiled()) if self._compiled else (self.policy, self.noise)
+        has_events = hasattr(states[0], "event")
+        kind = states[0].event.dtype if has_events else np.int64
+        log = np.zeros(FIRST_LOG if self.events and has_events else 0, kind).view(np.recarray)
+        noise = self.noise.compiled() if self._compiled else self.noise
         chunk = COMPILED_CHUNK if self._compiled else INTERPRETED_CHUNK
         world, own = stream(self.seed, run, WORLD), stream(self.seed, run, OWN)
         instance = self.instance
-        arguments = [me, noise, state, instance.means, instance.best_mean, world, own]
-        arguments += [self.times, regret, realised, pulls, log, tally, 0]
-        if self._advance is None:
-            owners = type(self.policy), type(self.noise)
-            self._advance = entry("advance", owners, tuple(arguments)) if self._compiled else interpreted_advance
         seconds, step = 0.0, 0
-        while True:
-            arguments[-3:] = [log, tally, min(step + chunk, stop)]
-            begun, before = time.thread_time(), step
-            step = self._advance(*arguments)
-            seconds += time.thread_time() - begun
-            if step == OUT_OF_RANGE:
-                raise InputError(
-                    f"{type(self.policy).__name__} chose an arm that does not exist at step {tally[0].step + 1}: "
-                    f"arms are 0 to {self.instance.n_arms - 1}"
-                )
-            if len(log) and tally[0].events == len(log):
-                log = np.concatenate([log, np.zeros_like(log)]).view(np.recarray)
-            if not go_on(step - before):
-                return None
-            if step >= stop:
-                return Run(regret, realised, pulls, seconds, log[: tally[0].events] if has_events else None)
+        for (policy, start, end), state in zip(self._stages, states, strict=True):
+            me, noted = policy.compiled() if self._compiled else policy, int(tally[0].events)
+            arguments = [me, noise, state, instance.means, instance.best_mean, world, own]
+            arguments += [self.times, regret, realised, pulls, log, tally, 0]
+            if self._advance is None:
+                owners = type(policy), type(self.noise)
+                self._advance = entry("advance", owners, tuple(arguments)) if self._compiled else interpreted_advance
+            while step < min(end, stop):
+                arguments[-3:] = [log, tally, min(step + chunk, end, stop)]
+                begun, before = time.thread_time(), step
+                step = self._advance(*arguments)
+                seconds += time.thread_time() - begun
+                if step == OUT_OF_RANGE:
+                    raise InputError(
+                        f"{type(policy).__name__} chose an arm that does not exist at step {tally[0].step + 1}: "
+                        f"arms are 0 to {self.instance.n_arms - 1}"
+                    )
+                if len(log) and tally[0].events == len(log):
+                    log = np.concatenate([log, np.zeros_like(log)]).view(np.recarray)
+                if not go_on(step - before):
+                    return None
+            for name in set(TIMES) & set(log.dtype.names or ()):  # a stage's own clock starts at 0
+                log[name][noted : tally[0].events] += start
+        return Run(regret, realised, pulls, seconds, log[: tally[0].events] if has_events else None)
 
 
 def stream(seed: int, run: int, which: int) -> np.random.Generator:
     """The random generator of a run: it depends on nothing but these three numbers."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, which))))
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def play_all(
@@ -159,7 +189,8 @@ def play_all(
                 finished(job, run, result)
 
     size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
-    with ThreadPoolExecutor(workers) as pool, _bar(sum(job.instance.horizon for job, _ in todo), progress) as show:
+    steps = sum(job.instance.horizon for job, _ in todo)
+    with ThreadPoolExecutor(workers) as pool, progress_bar("simulating", steps, progress) as show:
         waiting: set[Future[None]] = {pool.submit(work, todo[i : i + size]) for i in range(0, len(todo), size)}
         try:
             while waiting:
@@ -175,16 +206,16 @@ def play_all(
 
 
 @contextmanager
-def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
+def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[..., None]]:
     """A progress bar that appears when the work takes more than a second; none where nobody watches."""
     if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda done: None
+        yield lambda done, steps=steps: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     bar = Progress(
-        TextColumn("simulating"),
+        TextColumn(doing),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
@@ -195,11 +226,11 @@ def _bar(steps: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
     task = bar.add_task("", total=steps, speed="")
     begun = time.monotonic()
 
-    def show(done: int) -> None:
+    def show(done: int, steps: int = steps) -> None:
         elapsed = time.monotonic() - begun
         if elapsed > 1.0:
             bar.start()
-            bar.update(task, completed=done, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
+            bar.update(task, completed=done, total=steps, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
 
     try:
         yield show

@@ -1,4 +1,4 @@
-"""The one exception that means "the input is wrong", so that a command line can tell it from a bug; and a warning."""
+"""What a command line must tell from a bug: wrong input, and work that the machine cut short; and a warning."""
 
 
 class InputError(ValueError):
@@ -7,3 +7,7 @@ class InputError(ValueError):
 
 class FeasibilityWarning(UserWarning):
     """A policy was given numbers under which it cannot do what it is for. The message says which would help."""
+
+
+class Unfinished(RuntimeError):  # noqa: N818 - what it says is not that something is wrong with the work
+    """The machine let us down: a cluster is gone, a disk is full. What was finished is kept; the message says more."""

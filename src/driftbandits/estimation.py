@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,7 +57,8 @@ def estimate_drift(rewards: Any, arms: Any) -> DriftEstimate:
     n_arms = int(which.max(initial=-1)) + 1
     if len(values) < n_arms + 2 or np.ptp(values) == 0:
         raise InputError("the log is too short, or constant: nothing can be told from it")
-    fits = [_fit(values, which, n_arms, float(gain) ** 2) for gain in GAINS]
+    with ThreadPoolExecutor() as pool:  # compiled loops let each other run
+        fits = list(pool.map(lambda gain: _fit(values, which, n_arms, float(gain) ** 2), GAINS))
     likelihood, sigma = np.array([fit[0] for fit in fits]), np.array([fit[1] for fit in fits])
     drift = sigma * GAINS**1.5 / 2
     best = int(likelihood.argmax())

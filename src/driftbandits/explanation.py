@@ -37,7 +37,7 @@ class Explanation:
     policy. ``gap`` is the difference that the policy looked at (over ``window`` pairs of pulls, where it has windows),
     ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that fired. ``source`` says
     where the estimates come from: the policy, or the last 100 rewards of each arm for policies that keep none.
-    ``probability`` is exact where the Session keeps propensities, else from 1,000 draws like those of all arms.
+    ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
     """
 
     id: str
@@ -88,15 +88,14 @@ def explain_choice(
     probability: float | None,
 ) -> Explanation:
     """The Explanation of a choice made when the policy had learnt ``learnt`` rewards."""
-    state = learner.state_at(learnt)
-    belief = learner.policy.belief(state)
+    belief = learner.player(learnt).belief(learner.state_at(learnt))
     source = "policy"
     if belief.estimate is None:
         belief, source = (
             _recent(belief, learner.rewards_before(learnt, RECENT)),
             f"the last {RECENT} rewards of each arm",
         )
-    shares = learner.shares(state)
+    shares = learner.shares(learnt)
     snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
     last: Snooze | None = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
     return Explanation(

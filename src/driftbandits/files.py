@@ -33,7 +33,7 @@ def _file_beside(target: Path) -> Path:
         raise InputError(f"cannot write {target}: it is a directory. Choose another place.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=target.suffix)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=f"{target.suffix}.tmp")
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}. Choose another place.") from error
     os.close(handle)

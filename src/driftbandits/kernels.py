@@ -250,25 +250,80 @@ def _make_update(digest: str) -> Callable[..., Any]:
     return update_once
 
 
+def _make_replay(digest: str) -> Callable[..., Any]:
+    def replay(
+        policy: Any,
+        state: Any,
+        arms: Any,
+        rewards: Any,
+        keep: Any,
+        resample: Any,
+        gate: Any,
+        own: Any,
+        block: int,
+        sums: Any,
+        counts: Any,
+        wanted: Any,
+        start: int,
+        stop: int,
+    ) -> int:
+        """Offer rows ``start .. stop-1`` of a log to the policy, which learns from those with the arm it wants.
+
+        In place of each row comes one drawn from its block of ``block`` rows; 1 leaves the log as it is. It is kept
+        with the chance ``keep``. ``sums`` and ``counts`` gather the rewards received, by equal parts of the log. Both
+        draws are made for every row, so all policies are offered the same ones. ``wanted`` holds the arm that the
+        policy waits for, -1 for none yet, and the number of arms.
+        """
+        assert digest
+        held = borrowed(state)
+        n_rows, n_parts = len(arms), len(sums)
+        arm = wanted[0]
+        for step in range(start, stop):
+            first = step - step % block
+            row = first + int(resample.random() * min(block, n_rows - first))
+            if gate.random() >= keep[row]:
+                continue
+            if arm < 0:
+                arm = select(policy, held, own)
+                if arm < 0 or arm >= wanted[1]:
+                    return OUT_OF_RANGE
+            if arms[row] == arm:
+                update(policy, held, arm, rewards[row])
+                part = step * n_parts // n_rows
+                sums[part] += rewards[row]
+                counts[part] += 1
+                arm = -1
+        wanted[0] = arm
+        return int(stop)
+
+    return replay
+
+
 def _make_select_many(digest: str) -> Callable[..., Any]:
     def select_many(
-        policy: Any, state: Any, generator: Any, memory: Any, step: int, draws: int, arms: Any, p: Any
+        policy: Any, state: Any, generator: Any, memory: Any, step: int, draws: int, explore: Any, arms: Any, p: Any
     ) -> None:
         """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
 
-        With ``draws`` > 1 the choice is one of so many draws, taken at random. So its probability, given the draws, is
-        the share of them that agree with it: exactly, for whatever policy.
+        ``explore`` is (n_arms, share): that share of choices falls on any arm alike. The others are one of ``draws``
+        draws of the policy, taken at random. So the probability of an arm, given the draws, is known exactly for
+        whatever policy: share/n_arms + (1 - share) * (share of the draws that agree).
         """
         assert digest
         held = borrowed(state)
         rng = generator_at(generator)
         drawn = np.empty(draws, np.int64)
+        n_arms, share = explore
         for index in range(len(arms)):
             seat(memory, step + index)
             for draw_index in range(draws):
                 drawn[draw_index] = select(policy, held, rng)
-            arms[index] = drawn[min(int(rng.random() * draws), draws - 1)] if draws > 1 else drawn[0]
-            p[index] = np.mean(drawn == arms[index])
+            arms[index] = drawn[0]
+            if share > 0.0:
+                by_chance = rng.random() < share
+                where = rng.random()
+                arms[index] = int(where * n_arms) if by_chance else drawn[int(where * draws)]
+            p[index] = share / n_arms + (1.0 - share) * np.mean(drawn == arms[index])
 
     return select_many
 
@@ -289,9 +344,11 @@ _MAKERS = {
     "update": _make_update,
     "select_many": _make_select_many,
     "update_many": _make_update_many,
+    "replay": _make_replay,
 }
 interpreted_advance = _make_advance("interpreted")
 """The same loop in plain Python: for policies that know nothing of numba, and to check the compiled ones against."""
+interpreted_replay = _make_replay("interpreted")
 
 
 @functools.cache
@@ -307,7 +364,7 @@ def _dispatcher(verb: str, owners: tuple[type, ...]) -> Any:
 
 
 def entry(verb: str, owners: tuple[type, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """The compiled ``advance``, ``select`` or ``update`` for arguments of the types of ``arguments``.
+    """The compiled ``verb`` (``advance``, ``select``, ...) for arguments of the types of ``arguments``.
 
     ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. What comes
     back is the C function itself. It does not look at the types of what it is given, since for record arrays that look

@@ -16,8 +16,10 @@ from driftbandits.policies.base import Policy, State
 KEEP = 4096
 """What the policy knew can be told for at least so many updates back."""
 ROOM = 1024
-NOWHERE = 1 << 62
-"""Steps from here on belong to nobody's asks: their random streams serve for looking at a State."""
+DRAWS = 100
+"""Of so many draws of the policy one is taken, where the probability of a choice must be known."""
+BY_CHANCE, NOWHERE = 1 << 61, 1 << 62
+"""Steps from here on are nobody's: their random streams serve for choices by chance, and for looking at a State."""
 
 Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
@@ -26,24 +28,22 @@ Rewards = Sequence[tuple[int, int, float]]
 class Learner:
     """For policies that take rewards of any arm in any order: each is learnt when it comes."""
 
-    def __init__(self, policy: Policy, n_arms: int, seed: int, draws: int) -> None:
-        self.policy, self.n_arms, self.draws = policy, n_arms, draws
+    def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
+        self.policy, self.n_arms, self.explore = policy, n_arms, explore
         self.stream = StepStream(seed)
-        self.state: State = policy.init(n_arms)
         self.learnt = 0
-        self._me = policy.compiled()
+        self._begin_stage(0)
+        self.state: State = self.player(0).init(n_arms)
+        owners = (type(self.player(0)),)
         arms, p = np.zeros(1, np.int64), np.zeros(1)
-        asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, arms, p)
-        self._select_many = entry("select_many", (type(policy),), asked)
-        self._update_many = entry("update_many", (type(policy),), (self._me, self.state, arms, p))
+        asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, (n_arms, explore), arms, p)
+        self._select_many = entry("select_many", owners, asked)
+        self._update_many = entry("update_many", owners, (self._me, self.state, arms, p))
         self.begin_past()
 
     def choose(self, step: int, count: int) -> tuple[Any, Any]:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice."""
-        return self._draw(self.state, step, count, self.draws)
-
-    def asked(self) -> None:
-        """An ask was answered."""
+        return self._draw(self.state, self.learnt, step, count, self.explore)
 
     def take(self, rewards: Rewards, oldest: int) -> None:
         """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside."""
@@ -65,9 +65,9 @@ class Learner:
                 found[arm].append(reward)
         return found
 
-    def shares(self, state: State, draws: int = 1000) -> Any:
-        """The probability of every arm's being chosen in this State, as the share of so many draws."""
-        arms, _ = self._draw(state, NOWHERE, draws, 1)
+    def shares(self, learnt: int, draws: int = 1000) -> Any:
+        """The probability of every arm's being chosen after so many updates, as the share of so many draws."""
+        arms, _ = self._draw(self.state_at(learnt), learnt, NOWHERE, draws)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
     def begin_past(self) -> None:
@@ -75,9 +75,21 @@ class Learner:
         self._marks: deque[tuple[int, State]] = deque([(self.learnt, _copy(self.state))])
         self._past: list[tuple[int, float]] = []
 
-    def _draw(self, state: State, step: int, count: int, draws: int) -> tuple[Any, Any]:
+    def player(self, learnt: int) -> Policy:
+        """The policy whose State it is after so many updates: another in every stage, where there are stages."""
+        if not self._stage.start <= learnt < self._stage.stop:
+            self._begin_stage(learnt)
+        return self._stage.policy
+
+    def _begin_stage(self, learnt: int) -> None:
+        self._stage = self.policy.stage(learnt)
+        self._me = self._stage.policy.compiled()
+
+    def _draw(self, state: State, learnt: int, step: int, count: int, explore: float = 0.0) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
-        self._select_many(self._me, state, self.stream.addresses, self.stream.memory, step, draws, arms, p)
+        self.player(learnt)
+        place, draws = (self.stream.addresses, self.stream.memory, step), DRAWS if explore > 0 else 1
+        self._select_many(self._me, state, *place, draws, (self.n_arms, explore), arms, p)
         return arms, p
 
     def _learn(self, arms: list[int], rewards: list[float]) -> None:
@@ -98,12 +110,15 @@ class Learner:
         bundled when they came.
         """
         while pulls:
-            left = ROOM - learnt % ROOM
-            if left == ROOM:
-                state = self.policy.reserve(state, ROOM)
+            policy, stage = self.player(learnt), self._stage
+            left = min(ROOM - learnt % ROOM, stage.stop - learnt)
+            if learnt % ROOM == 0 or learnt == stage.start:
+                state = policy.reserve(state, ROOM)
             arms = np.array([arm for arm, _ in pulls[:left]], np.int64)
             self._update_many(self._me, state, arms, np.array([reward for _, reward in pulls[:left]]))
             learnt, pulls = learnt + len(arms), pulls[left:]
+            if learnt == stage.stop:
+                state = self.player(learnt).init(self.n_arms)
         return state
 
 
@@ -115,48 +130,45 @@ class InTurnLearner(Learner):
     are dropped when they are older than ``oldest``: means drift.
     """
 
-    def __init__(self, policy: Policy, n_arms: int, seed: int, draws: int) -> None:
-        super().__init__(policy, n_arms, seed, draws)
+    def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
+        super().__init__(policy, n_arms, seed, explore)
         self.aside: list[deque[tuple[int, float]]] = [deque() for _ in range(n_arms)]
-        self.answered = False
         self._choose_next()
 
     def _choose_next(self) -> None:
-        arms, p = self._draw(self.state, self.learnt + 1, 1, self.draws)
-        self.wish, self.probability = int(arms[0]), float(p[0])
+        arms, _ = self._draw(self.state, self.learnt, self.learnt + 1, 1)
+        self.wish = int(arms[0])
 
     def choose(self, step: int, count: int) -> tuple[Any, Any]:
-        arms, p = np.full(count, self.wish), np.ones(count)
-        if not self.answered:
-            p[0] = self.probability
-        return arms, p
-
-    def asked(self) -> None:
-        self.answered = True
+        """The arm that the policy waits for, or any arm by chance. What it waits for is certain, so p knows it."""
+        arms = np.full(count, self.wish)
+        if self.explore > 0:
+            for index in range(count):
+                rng = self.stream.at(BY_CHANCE + step + index)
+                if rng.random() < self.explore:
+                    arms[index] = int(rng.random() * self.n_arms)
+        return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == self.wish)
 
     def take(self, rewards: Rewards, oldest: int) -> None:
         for step, arm, reward in rewards:
             self.aside[arm].append((step, reward))
-        for queue in self.aside:
-            while queue and queue[0][0] < oldest:
-                queue.popleft()
+        # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards were bundled.
+        self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
         while self.aside[self.wish]:
             _, reward = self.aside[self.wish].popleft()
             self._learn([self.wish], [reward])
-            self.answered = False
             self._choose_next()
 
-    def resume(self, aside: Rewards, answered: bool) -> None:
+    def resume(self, aside: Rewards) -> None:
         """Go on from a snapshot: ``state`` and ``learnt`` are set already."""
         for step, arm, reward in aside:
             self.aside[arm].append((step, reward))
-        self.answered = answered
         self._choose_next()
 
 
-def make_learner(policy: Policy, n_arms: int, seed: int, draws: int) -> Learner:
+def make_learner(policy: Policy, n_arms: int, seed: int, explore: float) -> Learner:
     """The learner that suits the policy."""
-    return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, draws)
+    return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, explore)
 
 
 def _copy(state: State) -> State:

@@ -34,15 +34,18 @@ class Online:
         self.policy = policy
         self.n_arms = check_whole("n_arms", n_arms, 1)
         self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
-        self.state = policy.init(self.n_arms)
-        self._room = 0
-        self._draws: Any = self.rng
+        self._room = self._until = 0
+        self._me: Any
+        self.state: Any
         if isinstance(policy, Policy):
+            self._begin(0)
             self._reserve()
-            self._me, self._draws = policy.compiled(), addresses(self.rng)
-            self._select = entry("select", (type(policy),), (self._me, self.state, self._draws))
-            self._update = entry("update", (type(policy),), (self._me, self.state, 0, 0.0))
+            self._draws: Any = addresses(self.rng)
+            owners = (type(self._stage.policy),)
+            self._select = entry("select", owners, (self._me, self.state, self._draws))
+            self._update = entry("update", owners, (self._me, self.state, 0, 0.0))
         else:
+            self.state, self._draws = policy.init(self.n_arms), self.rng
             self._me, self._select, self._update = policy, select, update
 
     def select(self) -> int:
@@ -59,16 +62,24 @@ class Online:
             raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
         if not 0 <= whole < self.n_arms or whole != arm:
             raise InputError(f"there is no arm {arm!r}: arms are 0 to {self.n_arms - 1}")
+        self._update(self._me, self.state, whole, reward)
+        self._room -= 1
         if self._room == 0:
             self._reserve()
-        self._room -= 1
-        self._update(self._me, self.state, whole, reward)
+
+    def _begin(self, step: int) -> None:
+        """The stage that plays after so many steps, with its first State."""
+        self._stage = self.policy.stage(step)
+        self._me, self.state = self._stage.policy.compiled(), self._stage.policy.init(self.n_arms)
 
     def _reserve(self) -> None:
-        """Make room for the next few updates; plain Python policies look after themselves."""
-        self._room = AHEAD
+        """Make room for the next few updates, until step ``_until``; plain Python policies look after themselves."""
         if isinstance(self.policy, Policy):
-            self.state = self.policy.reserve(self.state, AHEAD)
+            if self._until == self._stage.stop:
+                self._begin(self._until)
+            self._room = min(AHEAD, self._stage.stop - self._until)
+            self._until += self._room
+            self.state = self._stage.policy.reserve(self.state, self._room)
 
     def snapshot(self) -> bytes:
         """Everything learnt and the random generator's place, as bytes."""
@@ -77,7 +88,8 @@ class Online:
                 f"{type(self.policy).__name__} is a plain object, which may keep what it learns anywhere: "
                 "pickle it, or derive it from Policy"
             )
-        return pack({"of": self._identity(), "rng": self.rng.bit_generator.state}, self.state)
+        step = self._until - self._room
+        return pack({"of": self._identity(), "rng": self.rng.bit_generator.state, "step": step}, self.state)
 
     def _identity(self) -> str:
         return f"{self.policy!r} with {self.n_arms} arms"
@@ -86,10 +98,12 @@ class Online:
         """Go back to a snapshot taken of the same policy with the same number of arms."""
         owner = type(self.policy).__name__
         header, arrays = unpack(data, owner)
-        state = unpack_state(arrays, self.policy.init(self.n_arms), owner)
-        if header["of"] != self._identity():
-            raise InputError(f"this is a snapshot of {header['of']}; it cannot continue {self._identity()}")
+        if header.get("of") != self._identity():
+            raise InputError(f"this is a snapshot of {header.get('of')}; it cannot continue {self._identity()}")
+        stage = self.policy.stage(header["step"])
+        state = unpack_state(arrays, stage.policy.init(self.n_arms), owner)
         header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
         self.rng.bit_generator.state = header["rng"]
-        self.state = state
-        self._room = 0
+        self.state, self._stage, self._me = state, stage, stage.policy.compiled()
+        self._until = header["step"]
+        self._reserve()

@@ -55,6 +55,8 @@ def build_instance(description: dict[str, Any]) -> Instance:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Compiled):
+        return describe(value)
     if isinstance(value, np.ndarray):
         packed = base64.b64encode(zlib.compress(np.ascontiguousarray(value).tobytes())).decode()
         return {"dtype": value.dtype.str, "shape": value.shape, "zlib": packed}
@@ -62,6 +64,8 @@ def _plain(value: Any) -> Any:
 
 
 def _rich(value: Any) -> Any:
+    if isinstance(value, dict) and "class" in value:
+        return build(value)
     if isinstance(value, dict) and "zlib" in value:
         raw = zlib.decompress(base64.b64decode(value["zlib"]))
         return np.frombuffer(raw, value["dtype"]).reshape(value["shape"])

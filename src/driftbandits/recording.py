@@ -18,7 +18,7 @@ from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.kernels import OUT_OF_RANGE, TALLY, entry, interpreted_advance, select, update
 from driftbandits.noise import Gaussian, Noise
-from driftbandits.policies.base import Policy
+from driftbandits.policies.base import Policy, Stage, stages
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -68,26 +68,27 @@ def trajectory(policy: Any, instance: Instance, noise: Noise | None = None, seed
     noise = Gaussian(0.5) if noise is None else noise
     seed, run = check_whole("seed", seed, 0), check_whole("run", run, 0)
     T, K = instance.means.shape
-    if isinstance(policy, Policy):
-        # The policy's class is among the owners, so that the loop's cache notices when its kernels change.
-        owners: Any = type(policy), type(noise), Recorder
-        player, scatter = Recorder().compiled(), noise.compiled()
-        learner, state = policy.compiled(), policy.reserve(policy.init(K), T)
-    else:
-        # A plain object may keep what it learns in itself, so every run gets its own copy.
-        owners, player, scatter, learner = (), Recorder(), noise, copy.deepcopy(policy)
-        state = learner.init(K)
-    recording = Recording(learner, state, np.empty(T, np.int64), np.empty(T), np.zeros(1, np.int64))
+    compiled = isinstance(policy, Policy)
+    # A plain object may keep what it learns in itself, so every run gets its own copy.
+    played = list(stages(policy, T)) if compiled else [Stage(copy.deepcopy(policy), 0, T)]
+    player, scatter = (Recorder().compiled(), noise.compiled()) if compiled else (Recorder(), noise)
+    pages = np.empty(T, np.int64), np.empty(T), np.zeros(1, np.int64)
     tally = np.zeros(1, TALLY).view(np.recarray)
     streams = stream(seed, run, WORLD), stream(seed, run, OWN)
     no_log = np.zeros(0, np.int64).view(np.recarray)
     totals = np.array([T]), np.zeros(1), np.zeros(1), np.zeros(K, np.int64), no_log, tally
-    arguments = player, scatter, recording, instance.means, instance.best_mean, *streams, *totals, T
-    advance = entry("advance", owners, arguments) if owners else interpreted_advance
-    reached = advance(*arguments)
-    if reached == OUT_OF_RANGE:
-        raise InputError(
-            f"{type(policy).__name__} chose an arm that does not exist at step {tally[0].step + 1}: "
-            f"arms are 0 to {K - 1}"
-        )
-    return Trajectory(recording.arms, recording.rewards)
+    for stage in played:
+        learner, state = stage.policy, stage.policy.init(K)
+        if compiled:
+            learner, state = learner.compiled(), stage.policy.reserve(state, stage.stop - stage.start)
+        recording = Recording(learner, state, *pages)
+        arguments = player, scatter, recording, instance.means, instance.best_mean, *streams, *totals, stage.stop
+        # The policy's class is among the owners, so that the loop's cache notices when its kernels change.
+        owners = type(stage.policy), type(noise), Recorder
+        advance = entry("advance", owners, arguments) if compiled else interpreted_advance
+        if advance(*arguments) == OUT_OF_RANGE:
+            raise InputError(
+                f"{type(stage.policy).__name__} chose an arm that does not exist at step {tally[0].step + 1}: "
+                f"arms are 0 to {K - 1}"
+            )
+    return Trajectory(pages[0], pages[1])

@@ -30,8 +30,6 @@ from driftbandits.policies import AutoTS, Policy
 from driftbandits.recipe import build, describe
 from driftbandits.snapshots import pack, unpack, unpack_state
 
-DRAWS = 100
-"""With ``propensities`` a choice is one of so many draws, so that its probability is known exactly."""
 MOST_OPEN = 1_000_000
 OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
 CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
@@ -47,8 +45,9 @@ class Session:
     ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
     dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits for ever.
 
-    ``propensities=True`` keeps the exact probability of every choice, which ``replay`` needs to judge other policies
-    by the log. The last ``remember`` answered Decisions are remembered: to tell the same reward again is fine, to tell
+    ``explore``: this share of Decisions falls on any arm alike, and the exact probability of every choice is kept.
+    That is what ``replay`` needs to judge other policies by the log; 0, the default, explores no more than the policy
+    does. The last ``remember`` answered Decisions are remembered: to tell the same reward again is fine, to tell
     another is a conflict.
 
     >>> session = Session(arms=["red", "blue"])
@@ -69,7 +68,7 @@ class Session:
         *,
         timeout: float | None = None,
         default_reward: float | None = None,
-        propensities: bool = False,
+        explore: float = 0.0,
         name: str = "d",
         remember: int = 100_000,
         clock: Callable[[], float] | None = None,
@@ -83,7 +82,7 @@ class Session:
             raise InputError(
                 f"default_reward must be a finite number, or None to drop what never comes; got {default_reward!r}"
             )
-        self.propensities, self.name = bool(propensities), str(name)
+        self.explore, self.name = _check_explore(explore), str(name)
         self.remember = check_whole("remember", remember, 0)
         self.clock = clock or steady_clock()
         self.step = 0
@@ -93,12 +92,16 @@ class Session:
         """When a list, every event is appended to it: what a Store writes down."""
         self._open: dict[int, tuple[Asked, int]] = {}
         self._closed: dict[int, tuple[int, int, float | None, float | None]] = {}
-        self._learner = make_learner(policy, len(self.arms), self.seed, DRAWS if propensities else 1)
+        self._learner = make_learner(policy, len(self.arms), self.seed, self.explore)
 
     @property
     def open(self) -> int:
         """How many Decisions wait for their reward."""
         return len(self._open)
+
+    def waiting(self) -> list[Asked]:
+        """The Decisions that wait for their reward, oldest first."""
+        return [event for event, _ in self._open.values()]
 
     @property
     def learnt(self) -> int:
@@ -127,7 +130,7 @@ class Session:
             )
         arms, p = self._learner.choose(self.step + 1, count)
         due = None if self.timeout is None else now + self.timeout
-        probabilities = p.tolist() if self.propensities else [None] * count
+        probabilities = p.tolist() if self.explore > 0 else [None] * count
         asked = [
             Asked(step, arm, now, due, probability)
             for step, (arm, probability) in enumerate(zip(arms.tolist(), probabilities, strict=True), self.step + 1)
@@ -141,7 +144,7 @@ class Session:
         outcome = self.tell_many([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
             return outcome
-        raise self._refusal(outcome, id, reward)
+        raise self.refusal(outcome, id, reward)
 
     def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
         """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
@@ -152,8 +155,8 @@ class Session:
             step = self._step_of(id)
             outcome = Outcome.UNKNOWN if step is None else self._judge(step, reward, meant)
             if outcome is Outcome.NEW and step is not None:
-                meant[step] = float(reward)
-                fresh.append(Told(step, float(reward), now))
+                meant[step] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
+                fresh.append(Told(step, meant[step], now))
             outcomes.append(outcome)
         self._apply_rewards(fresh)
         return outcomes
@@ -183,7 +186,7 @@ class Session:
         elif step is not None and 0 < step <= self.step:
             raise TooOldError(f"{id!r} is older than the last {self.remember:,} answered Decisions: ask the Store")
         else:
-            raise self._refusal(Outcome.UNKNOWN, id, None)
+            raise self.refusal(Outcome.UNKNOWN, id, None)
         try:
             return explain_choice(self._learner, self.arms, id, step, arm, learnt, probability)
         except InputError as error:
@@ -208,7 +211,6 @@ class Session:
         learnt = self._learner.learnt
         for event in events:
             self._open[event.step] = (event, learnt)
-        self._learner.asked()
         self.step, self.time = events[-1].step, max(self.time, events[-1].time)
         self.most_open = max(self.most_open, self.open)
         if self.journal is not None:
@@ -244,7 +246,7 @@ class Session:
                 "seed": self.seed,
                 "timeout": self.timeout,
                 "default_reward": self.default_reward,
-                "propensities": self.propensities,
+                "explore": self.explore,
                 "name": self.name,
                 "remember": self.remember,
             },
@@ -252,7 +254,6 @@ class Session:
             "time": None if self.time == -math.inf else self.time,
             "most_open": self.most_open,
             "learnt": learner.learnt,
-            "answered": isinstance(learner, InTurnLearner) and learner.answered,
         }
         aside = learner.aside if isinstance(learner, InTurnLearner) else []
         return pack(
@@ -283,11 +284,11 @@ class Session:
             learner, aside = session._learner, arrays["aside"].tolist()
         except KeyError as error:
             raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
-        learner.state = unpack_state(arrays, policy.init(len(session.arms)), "a Session")
         learner.learnt = header["learnt"]
+        learner.state = unpack_state(arrays, learner.player(learner.learnt).init(len(session.arms)), "a Session")
         learner.begin_past()
         if isinstance(learner, InTurnLearner):
-            learner.resume(aside, header["answered"])
+            learner.resume(aside)
         return session
 
     # Odds and ends
@@ -316,7 +317,13 @@ class Session:
             return Outcome.EXPIRED if told is None else Outcome.AGAIN if told == reward else Outcome.CONFLICT
         return Outcome.EXPIRED if 0 < step <= self.step else Outcome.UNKNOWN
 
-    def _refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:  # noqa: A002
+    def remembers(self, id: str) -> bool:  # noqa: A002
+        """Whether the Decision is open or among the last answered; of others only a Store knows what became."""
+        step = self._step_of(id)
+        return step in self._open or step in self._closed
+
+    def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:  # noqa: A002
+        """The error that says why such a reward is not taken."""
         if outcome is Outcome.INVALID:
             return InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {reward!r}")
         if outcome is Outcome.UNKNOWN:
@@ -340,6 +347,12 @@ def _check_timeout(timeout: float | None) -> float | None:
     if timeout is not None and not (is_reward(timeout) and timeout > 0):
         raise InputError(f"timeout must be a positive number of seconds, or None to wait for ever; got {timeout!r}")
     return None if timeout is None else float(timeout)
+
+
+def _check_explore(explore: float) -> float:
+    if not (is_reward(explore) and 0 <= explore <= 1):
+        raise InputError(f"explore is a share of all Decisions, from 0 to 1; got {explore!r}")
+    return float(explore)
 
 
 def _number(value: float | None) -> float:

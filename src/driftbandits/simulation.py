@@ -15,7 +15,7 @@ import numpy as np
 
 from driftbandits import recipe
 from driftbandits.checks import check_whole
-from driftbandits.engine import Job, Run, play_all
+from driftbandits.engine import Job, Run, cores, play_all
 from driftbandits.errors import InputError
 from driftbandits.files import check_writable
 from driftbandits.instances import Instance
@@ -196,7 +196,7 @@ def simulate(
     if not isinstance(noise, Noise):
         raise InputError(f"noise must be a noise model, such as Gaussian(0.5) or Bernoulli(); got {noise!r}")
     runs, seed = check_whole("runs", runs, 1), check_whole("seed", seed, 0)
-    workers = _cores() if workers is None else check_whole("workers", workers, 1)
+    workers = cores() if workers is None else check_whole("workers", workers, 1)
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
     numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": _versions()}
     done: Runs = {name: {} for name in policies}
@@ -216,10 +216,6 @@ def simulate(
         if keep is not None and todo:
             write_runs(keep, done, described)
     return _assemble(numbers, done, dict(policies), instance, noise)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _checkpoint_times(horizon: int, count: int) -> Array:

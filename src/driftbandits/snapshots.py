@@ -20,6 +20,15 @@ def pack(header: dict[str, Any], state: Any, **arrays: np.ndarray[Any, Any]) -> 
     return buffer.getvalue()
 
 
+def emptied(data: bytes, *names: str) -> bytes:
+    """The same snapshot with nothing in those arrays."""
+    with np.load(io.BytesIO(data)) as stored:
+        arrays: dict[str, Any] = {name: stored[name][:0] if name in names else stored[name] for name in stored.files}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
 def unpack(data: bytes, owner: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The header and all arrays; InputError when the bytes are no snapshot of ``owner``."""
     try:

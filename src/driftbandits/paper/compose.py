@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from driftbandits.fits import PowerLaw
 from driftbandits.paper import claims, facts, sections
 from driftbandits.paper.content import Claim, Content, Section
 from driftbandits.paper.experiments import EXPERIMENTS
@@ -15,7 +16,7 @@ from driftbandits.paper.left_open import left_open
 from driftbandits.paper.parts import Settings, versions
 from driftbandits.paper.sections import Material
 from driftbandits.paper.summary import summary
-from driftbandits.studies.regret_against_drift import WORLDS, PowerLaw, fit_exponents
+from driftbandits.studies.regret_against_drift import WORLDS, fit_exponents
 from driftbandits.theory.bounds import instance_dependent
 
 Builder = Callable[[Material], Section]

@@ -13,6 +13,7 @@ from driftbandits.policies.base import Policy
 from driftbandits.policies.bob import BOB
 from driftbandits.policies.cusumucb import CUSUMUCB
 from driftbandits.policies.discounted_ts import DiscountedTS
+from driftbandits.policies.doubling import Doubling
 from driftbandits.policies.driftucb import DriftUCB
 from driftbandits.policies.ducb import DUCB
 from driftbandits.policies.exp3s import Exp3S
@@ -27,6 +28,7 @@ from driftbandits.policies.oracle import Oracle
 from driftbandits.policies.rexp3 import Rexp3
 from driftbandits.policies.roundrobin import RoundRobin
 from driftbandits.policies.snoozeit import SnoozeIt
+from driftbandits.policies.snoozeitk import SnoozeItK
 from driftbandits.policies.snoozeittight import SnoozeItTight
 from driftbandits.policies.successive_elimination import SuccessiveElimination
 from driftbandits.policies.swts import SWTS
@@ -42,6 +44,7 @@ POLICIES: dict[str, type[Policy]] = {
         AutoTS,
         DriftUCB,
         KalmanTS,
+        SnoozeItK,
         SnoozeItTight,
         DiscountedTS,
         DUCB,
@@ -86,6 +89,7 @@ __all__ = [
     "AdSwitch",
     "AutoTS",
     "DiscountedTS",
+    "Doubling",
     "DriftUCB",
     "Exp3S",
     "ExploreThenCommit",
@@ -96,6 +100,7 @@ __all__ = [
     "RoundRobin",
     "SWUCBSharp",
     "SnoozeIt",
+    "SnoozeItK",
     "SnoozeItTight",
     "SuccessiveElimination",
     "ThompsonSampling",

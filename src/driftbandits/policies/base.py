@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,16 @@ State: TypeAlias = Any
 """A NamedTuple of numpy arrays, most of them record arrays: all a policy has learnt, and the values it runs on."""
 
 Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
+
+ENDLESS = 1 << 62
+
+
+class Stage(NamedTuple):
+    """After ``start`` steps ``policy`` begins, with a State of its own, and plays until ``stop`` steps are over."""
+
+    policy: Policy
+    start: int
+    stop: int
 
 
 class Policy(Compiled):
@@ -54,6 +65,13 @@ class Policy(Compiled):
         """What the policy chose to run with (window, gamma, ...), by name; known before it runs."""
         return {}
 
+    def stage(self, step: int) -> Stage:
+        """Who plays after ``step`` steps: the policy itself, from the first to the last, unless it begins anew.
+
+        Whoever plays a policy plays its stages. All are of one class, so compiled code need not change.
+        """
+        return Stage(self, 0, ENDLESS)
+
     def belief(self, state: State) -> Belief:
         """What the policy thinks of the arms; empty for a policy that keeps no estimates."""
         return Belief()
@@ -64,6 +82,15 @@ class Policy(Compiled):
         if not low <= n_arms <= high:
             wanted = f"exactly {low}" if low == high else f"at least {low}"
             raise InputError(f"{type(self).__name__} is defined for {wanted} arms, not for {n_arms}")
+
+
+def stages(policy: Policy, steps: int) -> Iterator[Stage]:
+    """The stages of the first ``steps`` steps, the last one cut off; one, and be it empty, at least."""
+    stage = policy.stage(0)
+    while stage.stop < steps:
+        yield stage
+        stage = policy.stage(stage.stop)
+    yield stage._replace(stop=steps)
 
 
 def records(length: int, **columns: str) -> Records:

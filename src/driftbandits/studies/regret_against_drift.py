@@ -10,9 +10,10 @@ import numpy as np
 
 from driftbandits.checks import check_whole
 from driftbandits.errors import InputError
+from driftbandits.fits import PowerLaw, fit_line, fit_power_law
 from driftbandits.instances import Instance, lower_bound, toggling, walk
 from driftbandits.instances.base import HORIZON
-from driftbandits.intervals import mean_interval, t_quantile
+from driftbandits.intervals import mean_interval
 from driftbandits.noise import Noise
 from driftbandits.policies import SnoozeIt
 from driftbandits.simulation import simulate
@@ -51,14 +52,6 @@ SNOOZEIT: dict[str, Maker] = {
     "SnoozeIt, printed": lambda horizon, drift: SnoozeIt(horizon, drift),
     "SnoozeIt, confidence 0.2": lambda horizon, drift: SnoozeIt(horizon, drift, confidence=EAGER),
 }
-
-
-class PowerLaw(NamedTuple):
-    """A fitted exponent with its 95 % interval."""
-
-    exponent: float
-    low: float
-    high: float
 
 
 def regret_against_drift(
@@ -112,7 +105,7 @@ def fit_exponents(table: pl.DataFrame) -> pl.DataFrame:
 
     rows = []
     for (name,), part in table.group_by("policy", maintain_order=True):
-        rows.append({"policy": name, **_power_law(part["drift"], part["regret"])._asdict()})
+        rows.append({"policy": name, **fit_power_law(part["drift"], part["regret"])._asdict()})
     return pl.DataFrame(rows)
 
 
@@ -181,26 +174,11 @@ class LogarithmicFit(NamedTuple):
 def fit_logarithm(table: pl.DataFrame) -> LogarithmicFit:
     """Fit ``mild_drift``'s table: how fast regret grows with ln T, and that nothing is left of a power of T."""
     log_t = np.log(table["horizon"].to_numpy())
-    offset, slope, reach = _line(log_t, table["regret"].to_numpy())
-    return LogarithmicFit(offset, slope, slope - reach, slope + reach, _power_law(table["horizon"], table["per_log"]))
+    offset, slope, reach = fit_line(log_t, table["regret"].to_numpy())
+    return LogarithmicFit(
+        offset, slope, slope - reach, slope + reach, fit_power_law(table["horizon"], table["per_log"])
+    )
 
 
 def _interval(values: Any) -> dict[str, float]:
     return dict(zip(("regret", "low", "high"), map(float, mean_interval(values)), strict=True))
-
-
-def _power_law(x: Any, y: Any) -> PowerLaw:
-    _, exponent, reach = _line(np.log(np.asarray(x)), np.log(np.asarray(y)))
-    return PowerLaw(exponent, exponent - reach, exponent + reach)
-
-
-def _line(x: Array, y: Array) -> tuple[float, float, float]:
-    """Least squares: the offset, the slope, and how far its 95 % interval reaches to each side."""
-    if len(x) < 3:
-        raise InputError(f"a fit with an interval needs at least 3 points; got {len(x)}")
-    centred = x - x.mean()
-    spread = float(centred @ centred)
-    slope = float(centred @ y) / spread
-    left = y - y.mean() - slope * centred
-    error = math.sqrt(float(left @ left) / (len(x) - 2) / spread)
-    return float(y.mean()) - slope * float(x.mean()), slope, t_quantile(len(x) - 2) * error

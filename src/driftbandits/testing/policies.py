@@ -74,11 +74,24 @@ class _Interpreted:
     """The same policy as a plain Python object: its kernels run as Python."""
 
     def __init__(self, policy: Policy, horizon: int) -> None:
-        self.policy, self.horizon = policy, horizon
-        self.select, self.update = policy.select, policy.update
+        self.policy, self.horizon, self.step = policy, horizon, 0
 
-    def init(self, n_arms: int) -> Any:
-        return self.policy.reserve(self.policy.init(n_arms), self.horizon)
+    def init(self, n_arms: int) -> None:
+        self.n_arms = n_arms
+        self._begin()
+
+    def _begin(self) -> None:
+        self.stage = self.policy.stage(self.step)
+        self.state = self.stage.policy.reserve(self.stage.policy.init(self.n_arms), self.horizon)
+
+    def select(self, state: None, rng: np.random.Generator) -> int:
+        return self.stage.policy.select(self.state, rng)
+
+    def update(self, state: None, arm: int, reward: float) -> None:
+        self.stage.policy.update(self.state, arm, reward)
+        self.step += 1
+        if self.step == self.stage.stop:
+            self._begin()
 
 
 def _run(job: Job, run: int) -> Run:

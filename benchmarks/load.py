@@ -1,0 +1,275 @@
+"""What a durable answer costs: ask+tell over HTTP, beside the same server answering a constant and the same insert.
+
+Everything runs on this machine at the same time: the server, its database, and the clients that load it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from store import plainly
+
+from driftbandits.store import Store
+from driftbandits.tables import print_table
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+EXPERIMENT = "/v1/experiments/load"
+SERVING = re.compile(r"http://127\.0\.0\.1:(\d+)")
+
+
+class Load(NamedTuple):
+    """What clients saw: pairs of ask and tell a second, and milliseconds from request to answer."""
+
+    pairs: float
+    p50: float
+    p99: float
+
+
+class Client(asyncio.Protocol):
+    """One connection that asks and tells, one after the other, until time is up. As little work as can be."""
+
+    def __init__(self, batch: int, until: float, times: list[float]) -> None:
+        self.batch, self.until, self.times, self.pairs = batch, until, times, 0
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._ask = _request("ask") if batch == 1 else _request("ask_many", b'{"count":%d}' % batch)
+        self._asking, self._buffer, self._length = True, b"", -1
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        self._send(self._ask)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.done.done():
+            self.done.set_exception(exc or ConnectionError("closed by the server"))
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if self._length < 0:
+            head, found, _ = self._buffer.partition(b"\r\n\r\n")
+            if not found:
+                return
+            self._length = len(head) + 4 + int(re.search(rb"content-length: (\d+)", head, re.I)[1])  # type: ignore[index]
+        if len(self._buffer) >= self._length:
+            self._answered(self._buffer)
+
+    def _send(self, request: bytes) -> None:
+        self._buffer, self._length, self._sent = b"", -1, time.perf_counter()
+        self.transport.write(request)
+
+    def _answered(self, answer: bytes) -> None:
+        now = time.perf_counter()
+        self.times.append(now - self._sent)
+        if answer[9:12] != b"200":
+            raise RuntimeError(answer.decode())
+        self._asking = not self._asking
+        if not self._asking:
+            ids = re.findall(rb'"id":"([^"]+)"', answer)
+            told = [b'{"id":"%s","reward":0.5}' % id for id in ids]  # noqa: A001
+            one = self.batch == 1
+            body = told[0] if one else b'{"rewards":[%s]}' % b",".join(told)
+            self._send(_request("tell" if one else "tell_many", body))
+            return
+        self.pairs += self.batch
+        if now < self.until:
+            self._send(self._ask)
+        else:
+            self.done.set_result(None)
+            self.transport.close()
+
+
+def _request(verb: str, body: bytes = b"") -> bytes:
+    head = f"POST {EXPERIMENT}/{verb} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def _load(port: int, batch: int, clients: int, seconds: float) -> Load:
+    times: list[float] = []
+    loop = asyncio.get_running_loop()
+    began = time.perf_counter()
+    connected = [
+        (await loop.create_connection(lambda: Client(batch, began + seconds, times), "127.0.0.1", port))[1]
+        for _ in range(clients)
+    ]
+    await asyncio.gather(*(client.done for client in connected))
+    elapsed = time.perf_counter() - began
+    times.sort()
+    p50, p99 = (1e3 * times[int(len(times) * share)] for share in (0.5, 0.99))
+    return Load(sum(client.pairs for client in connected) / elapsed, p50, p99)
+
+
+def load(port: int, batch: int, clients: int, seconds: float) -> Load:
+    """Load a server from this process: a short while to warm up, then measured."""
+    import uvloop
+
+    uvloop.run(_load(port, batch, clients, min(1.0, seconds)))
+    return uvloop.run(_load(port, batch, clients, seconds))
+
+
+@contextlib.contextmanager
+def served(*command: str) -> Iterator[int]:
+    """The port of a server started as a process of its own."""
+    process = subprocess.Popen([sys.executable, *command], stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    try:
+        for line in process.stderr:
+            if found := SERVING.search(line):
+                yield int(found[1])
+                break
+        else:
+            raise RuntimeError(f"{command} did not start")
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@contextlib.contextmanager
+def service(store: str) -> Iterator[int]:
+    """The port of a service with one experiment."""
+    with served("-m", "driftbandits", "serve", "--store", store, "--port", "0") as port:
+        body = json.dumps({"id": "load", "arms": ["red", "blue"]}).encode()
+        headers = {"Content-Type": "application/json"}
+        url = f"http://127.0.0.1:{port}"
+        for attempt in range(100):
+            try:
+                urllib.request.urlopen(urllib.request.Request(f"{url}/v1/experiments", body, headers))
+                break
+            except urllib.error.URLError:
+                if attempt == 99:
+                    raise
+                time.sleep(0.1)
+        yield port
+
+
+def events_per_commit(port: int) -> float:
+    """How many events the service wrote in one transaction, on average."""
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+    total = float(re.search(r"driftbandits_commit_events_sum (\S+)", text)[1])  # type: ignore[index]
+    return total / float(re.search(r"driftbandits_commit_seconds_count (\S+)", text)[1])  # type: ignore[index]
+
+
+def insert_rate(url: str, rows: float) -> float:
+    """Rows a second that the bare driver inserts into the service's own table, ``rows`` in a transaction."""
+    Store(url).close()  # makes the tables
+    return plainly(url, max(1, round(rows / 2)))
+
+
+def constant_server() -> None:
+    """The same server as ours, answering constants: FastAPI on uvicorn with uvloop and httptools."""
+    import socket
+
+    import uvicorn
+    from fastapi import FastAPI
+    from starlette.responses import Response
+
+    app = FastAPI()
+    decisions = [b'{"id":"load-%d","arm":"blue","step":%d,"due":null}' % (i, i) for i in range(123_400, 123_500)]
+    answers = {
+        "ask": decisions[0],
+        "tell": b'{"outcome":"new"}',
+        "ask_many": b'{"decisions":[%s]}' % b",".join(decisions),
+        "tell_many": b'{"outcomes":[%s]}' % b",".join([b'"new"'] * 100),
+    }
+
+    def add(verb: str, constant: bytes) -> None:
+        @app.post(f"{EXPERIMENT}/{verb}")
+        async def answer() -> Response:
+            return Response(constant, media_type="application/json")
+
+    for verb, constant in answers.items():
+        add(verb, constant)
+    listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}", file=sys.stderr, flush=True)
+    config = uvicorn.Config(app, loop="uvloop", http="httptools", log_config=None, access_log=False, lifespan="off")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def measure(stores: dict[str, Callable[[], Any]], seconds: float) -> list[dict[str, Any]]:
+    """Rows of the table."""
+    rows = []
+    for batch, clients in ((1, 64), (100, 16)):
+        with served(__file__, "--constant") as port:
+            constant = load(port, batch, clients, seconds)
+        for name, fresh in stores.items():
+            with fresh() as url, service(url) as port:
+                ours = load(port, batch, clients, seconds)
+                group = events_per_commit(port)
+            with fresh() as url:
+                insert = insert_rate(url, group) / 2
+            rows.append(
+                {
+                    "store": name,
+                    "batch": batch,
+                    "pairs": ours.pairs,
+                    "p50": ours.p50,
+                    "p99": ours.p99,
+                    "constant": constant.pairs,
+                    "insert": insert,
+                    "rows": group,
+                    "share": ours.pairs / min(constant.pairs, insert),
+                }
+            )
+    return rows
+
+
+@contextlib.contextmanager
+def sqlite_file() -> Iterator[str]:
+    """The URL of a new SQLite file."""
+    with tempfile.TemporaryDirectory(prefix="driftbandits-load-") as folder:
+        yield f"sqlite:///{folder}/load.db"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
+    parser.add_argument("--store", choices=["sqlite", "postgres"], help="this one alone")
+    parser.add_argument("--constant", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.constant:
+        constant_server()
+        return
+    stores: dict[str, Callable[[], Any]] = {"sqlite": sqlite_file}
+    if arguments.store != "sqlite":
+        from postgres import Server
+
+        server = Server(fsync=True)
+        stores["postgres"] = server.database
+    chosen = {name: fresh for name, fresh in stores.items() if arguments.store in (None, name)}
+    table = pl.DataFrame(measure(chosen, arguments.seconds))
+    print_table(
+        table,
+        f"Durable ask+tell over HTTP; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        {
+            "store": "",
+            "batch": "",
+            "pairs": ",.0f",
+            "p50": ".1f",
+            "p99": ".1f",
+            "constant": ",.0f",
+            "insert": ",.0f",
+            "rows": ".0f",
+            "share": ".0%",
+        },
+        caption="pairs: ask+tell a second; p50, p99: ms a request; constant: pairs when the same server answers "
+        "constants; insert: pairs that the bare driver inserts into the same table, as many rows in a transaction; "
+        "share: pairs as a share of the smaller of these two",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""The client for asyncio: as ``Client``, with ``await``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from driftbandits.client import calls
+from driftbandits.client.calls import Answer, Call, RefusedError, UnavailableError
+from driftbandits.decisions import Decision, Outcome
+from driftbandits.files import written_whole
+
+
+class AsyncClient:
+    """A service, for asyncio; see ``Client``."""
+
+    def __init__(self, url: str, token: str | None = None, *, patience: float = 30.0, timeout: float = 10.0) -> None:
+        self.patience = patience
+        self._http = httpx.AsyncClient(base_url=url, headers=calls.headers_of(token), timeout=timeout)
+
+    async def open(self, id: str, **declared: Any) -> AsyncRemoteSession:  # noqa: A002
+        """An experiment with the verbs of a Session. With ``declared``, as in ``create``, it is made if missing."""
+        if declared:
+            try:
+                await self.create(id, **declared)
+            except RefusedError as error:
+                if error.code != "exists":
+                    raise
+                calls.check_same(await self.experiment(id), declared)
+        return AsyncRemoteSession(self, id)
+
+    async def create(self, id: str, **declared: Any) -> dict[str, Any]:  # noqa: A002
+        """A new experiment: ``arms=[...]``, and if need be policy, policy_settings, seed, timeout, ..."""
+        return await self.do(calls.create(id, declared))
+
+    async def experiments(self) -> AsyncIterator[dict[str, Any]]:
+        """All experiments, in the order of their ids."""
+        page: dict[str, Any] = {"next": ""}
+        while page["next"] is not None:
+            page = await self.do(calls.experiments(page["next"]))
+            for each in page["experiments"]:
+                yield each
+
+    async def experiment(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """One experiment, and where it stands."""
+        return await self.do(calls.experiment(id))
+
+    async def pause(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Make no Decisions for a while; rewards are still taken."""
+        return await self.do(calls.set_status(id, "pause"))
+
+    async def resume(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Make Decisions again."""
+        return await self.do(calls.set_status(id, "resume"))
+
+    async def archive(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """End it. The log stays."""
+        return await self.do(calls.set_status(id, "archive"))
+
+    async def export(self, id: str, path: str | os.PathLike[str]) -> None:  # noqa: A002
+        """Write the log to a .jsonl, .csv or .parquet file, whole or not at all."""
+        call = calls.export(id, Path(path).suffix[1:])
+        async with self._http.stream(call.method, call.path) as response:
+            if response.status_code != 200:
+                await response.aread()
+                calls.refuse(response)
+            with written_whole(path) as temporary, open(temporary, "wb") as file:
+                async for chunk in response.aiter_bytes():
+                    file.write(chunk)
+
+    async def do(self, call: Call[Answer]) -> Answer:
+        """Send a call until it is answered."""
+        until, attempt = time.monotonic() + self.patience, 0
+        while True:
+            try:
+                response = await self._http.request(call.method, call.path, json=call.body, headers=call.headers)
+            except httpx.TransportError as error:
+                response, failure = None, error
+            if response is not None and response.is_success:
+                return call.read(response.json())
+            if response is not None and response.status_code not in calls.TRANSIENT:
+                calls.refuse(response)
+            pause = calls.pause_before(attempt, response)
+            if time.monotonic() + pause > until:
+                if response is not None:
+                    calls.refuse(response)
+                raise UnavailableError(f"{self._http.base_url} does not answer: {failure}") from failure
+            await asyncio.sleep(pause)
+            attempt += 1
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncRemoteSession:
+    """An experiment of a service, with the verbs of a ``Session``."""
+
+    def __init__(self, client: AsyncClient, id: str) -> None:  # noqa: A002
+        self._client, self.id = client, id
+
+    async def ask(self) -> Decision:
+        """Which arm to pull now."""
+        return await self._client.do(calls.ask(self.id))
+
+    async def ask_many(self, count: int) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now."""
+        return await self._client.do(calls.ask_many(self.id, count))
+
+    async def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002
+        """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
+        return await self._client.do(calls.tell(self.id, id, reward))
+
+    async def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
+        """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+        outcomes, call = calls.tell_many(self.id, rewards)
+        return outcomes if call is None else await self._client.do(call)
+
+    async def explain(self, decision: Decision | str) -> dict[str, Any]:
+        """Why that arm, as plain JSON: what ``Explanation.as_dict`` gives."""
+        return await self._client.do(calls.explain(self.id, decision))

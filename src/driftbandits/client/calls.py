@@ -1,0 +1,174 @@
+"""What to send and how to read the answer, for both clients; no I/O."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Generic, NoReturn, TypeVar
+from urllib.parse import quote
+
+from driftbandits.checks import is_reward
+from driftbandits.decisions import (
+    ConflictError,
+    Decision,
+    ExpiredError,
+    Outcome,
+    TooOldError,
+    UnknownDecisionError,
+)
+from driftbandits.errors import InputError
+
+try:
+    import httpx
+except ModuleNotFoundError:  # said in plain words before anything else can go wrong
+    raise InputError("the client needs httpx: pip install 'driftbandits[client]'") from None
+
+Answer = TypeVar("Answer")
+LONGEST_PAUSE = 5.0
+TRANSIENT = (502, 503, 504)
+AS_SESSIONS_RAISE: dict[str, type[InputError]] = {
+    "unknown_decision": UnknownDecisionError,
+    "conflict": ConflictError,
+    "expired": ExpiredError,
+    "too_old": TooOldError,
+    "input": InputError,
+}
+
+
+class RefusedError(InputError):
+    """The service refused: ``status`` is HTTP's, ``code`` says why, as "paused", "exists" or "unknown_experiment"."""
+
+    def __init__(self, message: str, status: int, code: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class UnavailableError(ConnectionError):
+    """The service did not answer, or could not, while the client had patience. Nothing is known of the call."""
+
+
+@dataclass
+class Call(Generic[Answer]):
+    """One request, the same at every attempt: its key makes sure that it is done once."""
+
+    method: str
+    path: str
+    body: dict[str, Any] | None
+    read: Callable[[Any], Answer]
+    headers: dict[str, str] = field(default_factory=lambda: {"Idempotency-Key": uuid.uuid4().hex})
+
+
+def ask(id: str) -> Call[Decision]:  # noqa: A002
+    """One Decision."""
+    return Call("POST", f"{_at(id)}/ask", None, _decision)
+
+
+def ask_many(id: str, count: int) -> Call[list[Decision]]:  # noqa: A002
+    """Many Decisions."""
+    return Call("POST", f"{_at(id)}/ask_many", {"count": count}, lambda found: [*map(_decision, found["decisions"])])
+
+
+def tell(id: str, decision: str, reward: float) -> Call[Outcome]:  # noqa: A002
+    """One reward."""
+    if not is_reward(reward):
+        raise InputError(f"a reward must be a finite number; got {reward!r}")
+    body = {"id": decision, "reward": float(reward)}
+    return Call("POST", f"{_at(id)}/tell", body, lambda found: Outcome(found["outcome"]))
+
+
+def tell_many(id: str, rewards: Iterable[tuple[str, float]]) -> tuple[list[Outcome], Call[list[Outcome]] | None]:  # noqa: A002
+    """Many rewards. JSON has no NaN: rewards that are none are judged here; nothing is sent if no other is left."""
+    told = list(rewards)
+    outcomes = [Outcome.INVALID] * len(told)
+    sent = [index for index, (_, reward) in enumerate(told) if is_reward(reward)]
+
+    def read(found: Any) -> list[Outcome]:
+        for index, outcome in zip(sent, found["outcomes"], strict=True):
+            outcomes[index] = Outcome(outcome)
+        return outcomes
+
+    body = {"rewards": [{"id": told[index][0], "reward": float(told[index][1])} for index in sent]}
+    return outcomes, Call("POST", f"{_at(id)}/tell_many", body, read) if sent else None
+
+
+def explain(id: str, decision: Decision | str) -> Call[dict[str, Any]]:  # noqa: A002
+    """Why."""
+    name = decision.id if isinstance(decision, Decision) else decision
+    return _get(f"{_at(id)}/explain/{quote(name, safe='')}", dict)
+
+
+def create(id: str, declared: dict[str, Any]) -> Call[dict[str, Any]]:  # noqa: A002
+    """A new experiment."""
+    return Call("POST", "/v1/experiments", {"id": id, **declared}, dict)
+
+
+def experiments(after: str) -> Call[dict[str, Any]]:
+    """A page of experiments."""
+    return _get(f"/v1/experiments?limit=1000&after={quote(after)}", dict)
+
+
+def experiment(id: str) -> Call[dict[str, Any]]:  # noqa: A002
+    """One experiment."""
+    return _get(_at(id), dict)
+
+
+def set_status(id: str, verb: str) -> Call[dict[str, Any]]:  # noqa: A002
+    """Pause, resume or archive."""
+    return Call("POST", f"{_at(id)}/{verb}", None, dict)
+
+
+def export(id: str, format: str) -> Call[Any]:  # noqa: A002
+    """The log, as a stream of bytes."""
+    return _get(f"{_at(id)}/export?format={quote(format)}", lambda found: found)
+
+
+def refuse(response: httpx.Response) -> NoReturn:
+    """Raise what the service's refusal means."""
+    try:
+        found = response.json()
+        code, message = str(found["error"]), str(found["message"])
+    except (ValueError, KeyError, TypeError):
+        code, message = "http", f"{response.url} answered {response.status_code}, and not as the service does"
+    if response.status_code in TRANSIENT:
+        raise UnavailableError(message)
+    if code in AS_SESSIONS_RAISE:
+        raise AS_SESSIONS_RAISE[code](message)
+    raise RefusedError(message, response.status_code, code)
+
+
+def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
+    """InputError when an experiment is not as declared."""
+    there = found | {"policy": found["policy"]["class"]} | found["policy"].get("fields", {})
+    wanted = {name: value for name, value in declared.items() if name != "policy_settings"}
+    for name, value in (wanted | declared.get("policy_settings", {})).items():
+        if (list(value) if name == "arms" else value) != there.get(name):
+            raise InputError(
+                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}. Choose another id, or "
+                f"drop {name}"
+            )
+
+
+def pause_before(attempt: int, response: httpx.Response | None) -> float:
+    """Seconds to wait before another attempt: what the service says, or twice as long each time, never in step."""
+    said = response.headers.get("retry-after", "") if response is not None else ""
+    base = float(said) if said.isdigit() else 0.05 * 2**attempt
+    return min(LONGEST_PAUSE, base) * random.uniform(0.5, 1.0)
+
+
+def headers_of(token: str | None) -> dict[str, str]:
+    """Headers of every request."""
+    return {} if token is None else {"Authorization": f"Bearer {token}"}
+
+
+def _get(path: str, read: Callable[[Any], Answer]) -> Call[Answer]:
+    return Call("GET", path, None, read, {})
+
+
+def _at(id: str) -> str:  # noqa: A002
+    return f"/v1/experiments/{quote(id, safe='')}"
+
+
+def _decision(found: dict[str, Any]) -> Decision:
+    return Decision(found["id"], found["arm"], found["step"], found["due"])

@@ -1,0 +1,138 @@
+"""The client for ordinary programs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from driftbandits.client import calls
+from driftbandits.client.calls import Answer, Call, RefusedError, UnavailableError
+from driftbandits.decisions import Decision, Outcome
+from driftbandits.files import written_whole
+
+
+class Client:
+    """A service: ``Client("http://127.0.0.1:8000", token="...")``. It may be shared by threads.
+
+    When the service is away or busy, a call is repeated for ``patience`` seconds. Every call has a key of its own, so
+    it is done once however often it is sent. ``timeout``: seconds to wait for one answer.
+    """
+
+    def __init__(self, url: str, token: str | None = None, *, patience: float = 30.0, timeout: float = 10.0) -> None:
+        self.patience = patience
+        self._http = httpx.Client(base_url=url, headers=calls.headers_of(token), timeout=timeout)
+
+    def open(self, id: str, **declared: Any) -> RemoteSession:  # noqa: A002
+        """An experiment with the verbs of a Session. With ``declared``, as in ``create``, it is made if missing."""
+        if declared:
+            try:
+                self.create(id, **declared)
+            except RefusedError as error:
+                if error.code != "exists":
+                    raise
+                calls.check_same(self.experiment(id), declared)
+        return RemoteSession(self, id)
+
+    def create(self, id: str, **declared: Any) -> dict[str, Any]:  # noqa: A002
+        """A new experiment: ``arms=[...]``, and if need be policy, policy_settings, seed, timeout, ..."""
+        return self.do(calls.create(id, declared))
+
+    def experiments(self) -> Iterator[dict[str, Any]]:
+        """All experiments, in the order of their ids."""
+        page: dict[str, Any] = {"next": ""}
+        while page["next"] is not None:
+            page = self.do(calls.experiments(page["next"]))
+            yield from page["experiments"]
+
+    def experiment(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """One experiment, and where it stands."""
+        return self.do(calls.experiment(id))
+
+    def pause(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Make no Decisions for a while; rewards are still taken."""
+        return self.do(calls.set_status(id, "pause"))
+
+    def resume(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """Make Decisions again."""
+        return self.do(calls.set_status(id, "resume"))
+
+    def archive(self, id: str) -> dict[str, Any]:  # noqa: A002
+        """End it. The log stays."""
+        return self.do(calls.set_status(id, "archive"))
+
+    def export(self, id: str, path: str | os.PathLike[str]) -> None:  # noqa: A002
+        """Write the log to a .jsonl, .csv or .parquet file, whole or not at all."""
+        call = calls.export(id, Path(path).suffix[1:])
+        with self._http.stream(call.method, call.path) as response:
+            if response.status_code != 200:
+                response.read()
+                calls.refuse(response)
+            with written_whole(path) as temporary, open(temporary, "wb") as file:
+                for chunk in response.iter_bytes():
+                    file.write(chunk)
+
+    def do(self, call: Call[Answer]) -> Answer:
+        """Send a call until it is answered."""
+        until, attempt = time.monotonic() + self.patience, 0
+        while True:
+            try:
+                response = self._http.request(call.method, call.path, json=call.body, headers=call.headers)
+            except httpx.TransportError as error:
+                response, failure = None, error
+            if response is not None and response.is_success:
+                return call.read(response.json())
+            if response is not None and response.status_code not in calls.TRANSIENT:
+                calls.refuse(response)
+            pause = calls.pause_before(attempt, response)
+            if time.monotonic() + pause > until:
+                if response is not None:
+                    calls.refuse(response)
+                raise UnavailableError(f"{self._http.base_url} does not answer: {failure}") from failure
+            time.sleep(pause)
+            attempt += 1
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class RemoteSession:
+    """An experiment of a service, with the verbs of a ``Session``."""
+
+    def __init__(self, client: Client, id: str) -> None:  # noqa: A002
+        self._client, self.id = client, id
+
+    def ask(self) -> Decision:
+        """Which arm to pull now."""
+        return self._client.do(calls.ask(self.id))
+
+    def ask_many(self, count: int) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now."""
+        return self._client.do(calls.ask_many(self.id, count))
+
+    def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002
+        """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
+        return self._client.do(calls.tell(self.id, id, reward))
+
+    def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
+        """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+        outcomes, call = calls.tell_many(self.id, rewards)
+        return outcomes if call is None else self._client.do(call)
+
+    def explain(self, decision: Decision | str) -> dict[str, Any]:
+        """Why that arm, as plain JSON: what ``Explanation.as_dict`` gives."""
+        return self._client.do(calls.explain(self.id, decision))

@@ -1,0 +1,176 @@
+"""Reads a log of decisions: one row each, with its step, arm, reward and the probability of that choice."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftbandits.checks import LARGEST_REWARD
+from driftbandits.errors import InputError
+from driftbandits.estimation import DriftEstimate, estimate_drift
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NEEDED = ("step", "arm", "reward")
+ENDINGS = (".csv", ".parquet", ".jsonl")
+MOST_ARMS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Decisions in the order of their steps. A reward that never came is NaN; ``probability`` is None if not logged."""
+
+    names: tuple[str, ...]
+    arms: Array
+    rewards: Array
+    probability: Array | None
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    @property
+    def n_arms(self) -> int:
+        """K, the number of arms that the log names."""
+        return len(self.names)
+
+    @functools.cached_property
+    def drift(self) -> DriftEstimate:
+        """How fast the means drift, in rewards per step of the log, from all rewards that came."""
+        came = np.isfinite(self.rewards)
+        found = estimate_drift(self.rewards[came], self.arms[came])
+        share = came.mean()  # steps without a reward were left out, so what remains seems to drift faster
+        return found._replace(drift=found.drift * share, low=found.low * share, high=found.high * share)
+
+
+def read_log(source: str | os.PathLike[str] | pl.DataFrame | Log) -> Log:
+    """The log in a .csv, .parquet or .jsonl file, or in a data frame.
+
+    Columns: ``step`` (whole numbers, each once; they give the order), ``arm`` (names or whole numbers), ``reward``
+    (empty: it never came), and ``probability``, with which the policy that ran chose this arm at this step, in (0, 1];
+    it may be missing altogether. Other columns are ignored.
+
+    >>> import polars as pl
+    >>> log = read_log(pl.DataFrame({"step": [2, 1, 3], "arm": ["b", "a", "a"], "reward": [0.5, 1.0, None]}))
+    >>> log.names, log.arms.tolist(), log.rewards.tolist()
+    (('a', 'b'), [0, 1, 0], [1.0, 0.5, nan])
+    """
+    import polars as pl
+
+    if isinstance(source, Log):
+        return source
+    if isinstance(source, pl.DataFrame):
+        return _checked(source, "the log")
+    file = Path(source)
+    if file.suffix.lower() not in ENDINGS:
+        raise InputError(f"cannot read {file}: the name of a log must end in {', '.join(ENDINGS)}")
+    if not file.is_file():
+        what = "it is a directory" if file.is_dir() else "there is no such file"
+        raise InputError(f"cannot read {file}: {what}. Give the path of a log.")
+    if file.stat().st_size == 0:
+        raise InputError(f"cannot read {file}: the file is empty. Export the log again.")
+    return _checked(_frame(file), str(file))
+
+
+def _frame(file: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        if file.suffix.lower() == ".parquet":
+            return pl.read_parquet(file)
+        if file.suffix.lower() == ".jsonl":
+            return pl.read_ndjson(file, infer_schema_length=None)
+        # As text: guessing types from the top of the file would trip over a later 0.5 among 0s and 1s.
+        return pl.read_csv(file, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(f"cannot read {file}: it is damaged or not a {file.suffix} table ({reason})") from error
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def _checked(frame: pl.DataFrame, where: str) -> Log:
+    import polars as pl
+
+    missing = [name for name in NEEDED if name not in frame.columns]
+    if missing:
+        has = ", ".join(frame.columns) or "none"
+        raise InputError(f"{where} has no column {missing[0]!r}; a log needs step, arm and reward. Its columns: {has}")
+    if len(frame) == 0:
+        raise InputError(f"{where} has no rows: there is nothing to replay")
+    steps = _numbers(frame, "step", where)
+    _refuse(steps.is_null() | (steps % 1 != 0), frame, "step", where, "a whole number")
+    _refuse(steps.is_duplicated(), frame, "step", where, "each step once")
+    rewards = _numbers(frame, "reward", where)
+    wrong = ~(rewards.abs() <= LARGEST_REWARD)
+    _refuse(wrong, frame, "reward", where, f"a finite number of at most {LARGEST_REWARD:g} in size, or nothing")
+    arms = _arms(frame, where)
+    names = arms.unique().sort()
+    if not 2 <= len(names) <= MOST_ARMS:
+        only = f"one arm, {names[0]!r}" if len(names) == 1 else f"{len(names):,} arms"
+        raise InputError(f"{where} names {only}: replay compares 2 to {MOST_ARMS:,} arms")
+    texts = names.cast(pl.String)
+    order = steps.arg_sort().to_numpy()
+    return Log(
+        tuple(texts),
+        arms.cast(pl.String).cast(pl.Enum(texts)).to_physical().to_numpy().astype(np.int32)[order],
+        rewards.to_numpy()[order],
+        _probability(frame, where, order),
+    )
+
+
+def _arms(frame: pl.DataFrame, where: str) -> pl.Series:
+    """Whole numbers where all arms are, so that 10 comes after 9; text otherwise."""
+    import polars as pl
+
+    arms = frame["arm"]
+    if not (arms.dtype.is_integer() or arms.dtype in (pl.String, pl.Categorical, pl.Enum)):
+        raise InputError(f"{where}: column 'arm' holds {arms.dtype}; an arm is a name or a whole number")
+    _refuse(arms.is_null(), frame, "arm", where, "a name or a whole number")
+    if arms.dtype.is_integer():
+        return arms
+    text = arms.cast(pl.String)
+    whole = text.cast(pl.Int64, strict=False)
+    # "01" and "1" are two names.
+    return whole if whole.null_count() == 0 and (whole.cast(pl.String) == text).all() else text
+
+
+def _probability(frame: pl.DataFrame, where: str, order: Array) -> Array | None:
+    if "probability" not in frame.columns or frame["probability"].null_count() == len(frame):
+        return None
+    values = _numbers(frame, "probability", where)
+    wrong = values.is_null() | ~((values > 0) & (values <= 1))
+    _refuse(wrong, frame, "probability", where, "a number in (0, 1], in every row or in none")
+    return values.to_numpy()[order]
+
+
+def _numbers(frame: pl.DataFrame, name: str, where: str) -> pl.Series:
+    """The column as floats; text that is no number is an error, nothing at all is null."""
+    import polars as pl
+
+    column = frame[name]
+    if column.dtype == pl.String:
+        text = column.str.strip_chars()
+        text = text.set(text == "", None) if (text == "").any() else text
+        values = text.cast(pl.Float64, strict=False)
+        _refuse(values.is_null() & text.is_not_null(), frame, name, where, "a number")
+        return values
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Null, pl.Boolean)):
+        raise InputError(f"{where}: column {name!r} holds {column.dtype}, not numbers")
+    return column.cast(pl.Float64)
+
+
+def _refuse(wrong: pl.Series, frame: pl.DataFrame, name: str, where: str, wanted: str) -> None:
+    """Raise InputError that names the first wrong row, counted from 1 without the header."""
+    if wrong.any():
+        row = int(wrong.arg_max() or 0)
+        cell = frame[name][row]
+        got = "nothing" if cell is None else repr(cell)
+        raise InputError(f"{where}: row {row + 1}, column {name!r} must be {wanted}; got {got}")

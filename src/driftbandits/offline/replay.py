@@ -1,0 +1,176 @@
+"""replay(log, policies): what other policies would have earned on a log, and how sure that is."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftbandits.checks import LARGEST_REWARD, check_drift, check_whole
+from driftbandits.engine import cores, progress_bar
+from driftbandits.errors import InputError
+from driftbandits.offline.estimators import Replayer, fixed_choices
+from driftbandits.offline.log import Log, read_log
+from driftbandits.offline.result import Replay
+from driftbandits.offline.trust import FEWEST, Evidence, evidence
+from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MOST_PARTS = 40
+PART = 25
+"""Rows of a replay, at least, behind each point of the figure."""
+BLOCK = 64
+"""Rows among which a replicate draws: few enough that means hardly move meanwhile; more for more than eight arms."""
+
+
+def replay(
+    log: str | os.PathLike[str] | pl.DataFrame | Log,
+    policies: Mapping[str, Any] | Sequence[str] = ("AutoTS",),
+    *,
+    logged: str | None = None,
+    missing: float | None = None,
+    drift: float | None = None,
+    replicates: int = 30,
+    seed: int = 0,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> Replay:
+    """Estimate what each policy, each arm alone and Uniform would have earned per step on a log, with 95 % intervals.
+
+    ``log`` is a .csv, .parquet or .jsonl file, or a data frame, with columns step, arm, reward and probability; see
+    ``docs/replay.md``. ``policies`` maps names to policies, or names policies of this package; those are told the
+    horizon and the drift of a replay, the drift from ``drift`` (per step of the log; the upper end of what
+    ``estimate_drift`` says unless given).
+
+    Each arm alone and Uniform choose without looking, and inverse propensity tells what they earn. A policy that learns
+    is replayed: it is fed the rows with the arm that it wants, after rows were rejected so that all arms are equally
+    likely. So it lives through the log in fewer steps, one in 1/c, c the least probability in the log.
+
+    Intervals come from ``replicates`` of the log, in which every row is replaced by one drawn from its neighbourhood,
+    and everything is done again. They cover the luck of the rewards, of the log's choices and of the policy.
+
+    ``logged="uniform"`` vouches for a log without probabilities, and is tested. ``missing`` is what a reward that never
+    came is worth; those rows are left out unless given. A log that can't answer raises InputError, which says why.
+
+    >>> import polars as pl
+    >>> rng = np.random.default_rng(0)
+    >>> arm = rng.integers(0, 2, 4_000)
+    >>> rows = {"step": range(4_000), "arm": arm, "reward": rng.random(4_000) < 0.3 + 0.4 * arm, "probability": 0.5}
+    >>> result = replay(pl.DataFrame(rows), ["UCB1"])
+    >>> found = result.table().row(by_predicate=pl.col("policy") == "UCB1", named=True)
+    >>> found["low"] < 0.7 < found["high"], result.horizon
+    (True, 2000)
+    """
+    replicates, seed = check_whole("replicates", replicates, 2), check_whole("seed", seed, 0)
+    workers = cores() if workers is None else check_whole("workers", workers, 1)
+    if missing is not None and not -LARGEST_REWARD <= missing <= LARGEST_REWARD:
+        raise InputError(f"missing must be a finite number, what a reward that never came is worth; got {missing!r}")
+    log = read_log(log)
+    rows = evidence(log, logged, missing)
+    learners = _learners(policies, log, rows, drift)
+    parts = int(max(1, min(MOST_PARTS, rows.least * len(rows) // PART)))
+    replayers = {name: Replayer(policy, rows, seed, parts) for name, policy in learners.items()}
+    # As many replays of each replicate as it takes to use as much of the log as if it were uniform.
+    turns = max(1, round(1 / (len(rows.names) * rows.least)))
+    block = max(BLOCK, 8 * len(rows.names))
+
+    def replicate(number: int, go_on: Callable[[int], bool]) -> tuple[Array, dict[str, tuple[Array, ...]]]:
+        size = 1 if number == 0 else block
+        fixed = fixed_choices(rows, size, seed, number, parts)
+        found = {}
+        for name, replayer in replayers.items():
+            played = [replayer.play(number, turn, size, go_on) for turn in range(turns)]
+            found[name] = tuple(np.sum(arrays, axis=0) for arrays in zip(*played, strict=True))
+        return fixed, found
+
+    work = len(rows) * turns * len(replayers) * (replicates + 1)
+    done = _in_threads(replicate, replicates + 1, workers, work, progress)
+    lengths = np.bincount(np.arange(len(rows)) * parts // len(rows), minlength=parts)
+    sums, counts = {}, {}
+    for name in learners:
+        sums[name] = np.array([found[name][0] for _, found in done])
+        counts[name] = np.array([found[name][1] for _, found in done])
+    for index, name in enumerate(fixed_names(rows.names)):
+        sums[name] = np.array([fixed[index] for fixed, _ in done])
+        counts[name] = np.broadcast_to(lengths, sums[name].shape)
+    return Replay(log, rows, learners, turns, sums, counts)
+
+
+def fixed_names(arms: Sequence[str]) -> list[str]:
+    """What choices that don't look are called in the result."""
+    return [*(f"only {arm}" for arm in arms), "Uniform", "the log"]
+
+
+def _learners(
+    policies: Mapping[str, Any] | Sequence[str], log: Log, rows: Evidence, drift: float | None
+) -> dict[str, Any]:
+    """The policies to replay, by name; Uniform is none of them, as inverse propensity answers for it."""
+    if isinstance(policies, str) or not isinstance(policies, (Mapping, Sequence)):
+        raise InputError('policies must be names, as in ["AutoTS"], or a mapping, as in {"mine": AutoTS()}')
+    if not isinstance(policies, Mapping):
+        policies = {name: _made(name, log, rows, drift) for name in policies}
+    for name, policy in policies.items():
+        if isinstance(policy, type) or not all(hasattr(policy, verb) for verb in ("init", "select", "update")):
+            raise InputError(f"policy {name!r} must be an object with init, select and update; got {policy!r}")
+        if isinstance(policy, Oracle):
+            raise InputError("Oracle can't be replayed: it knows the means, and a log holds only rewards")
+        if name in fixed_names(rows.names) and not isinstance(policy, Uniform):
+            raise InputError(f"{name!r} is what the result calls something else: give the policy another name")
+    learners = {name: policy for name, policy in policies.items() if not isinstance(policy, Uniform)}
+    usable = rows.least * len(rows)
+    if learners and usable < FEWEST:
+        raise InputError(
+            f"a replay could use about {usable:.0f} of {len(rows):,} rows, fewer than {FEWEST}: the least probability "
+            f"in the log is {rows.least:.3g}, and every arm can only be used as often as that. A longer log is needed, "
+            f"or one in which every arm has a chance of at least {FEWEST / len(rows):.2g} at every step"
+        )
+    return learners
+
+
+def _made(name: str, log: Log, rows: Evidence, drift: float | None) -> Any:
+    """A policy of this package, told what a replay is like: c N steps, in each of which means move 1/c times as far."""
+    if name == "Oracle":
+        raise InputError("Oracle can't be replayed: it knows the means, and a log holds only rewards")
+    known: dict[str, Any] = {"horizon": max(1, round(rows.least * len(rows)))}
+    if name in POLICIES and "drift" in {field.name for field in fields(POLICIES[name])}:  # type: ignore[arg-type]
+        known["drift"] = min(1.0, (log.drift.high if drift is None else check_drift(drift)) / rows.least)
+    return make_policy(name, **known)
+
+
+def _in_threads(
+    task: Callable[[int, Callable[[int], bool]], Any], count: int, workers: int, work: int, progress: bool | None
+) -> list[Any]:
+    """task(0), ..., task(count - 1) on threads; Ctrl-C stops them within milliseconds and is raised again."""
+    lock, stopped = threading.Lock(), threading.Event()
+    done = 0
+
+    def go_on(steps: int) -> bool:
+        nonlocal done
+        with lock:
+            done += steps
+        return not stopped.is_set()
+
+    with ThreadPoolExecutor(workers) as pool, progress_bar("replaying", work, progress) as show:
+        futures = [pool.submit(task, number, go_on) for number in range(count)]
+        waiting = set(futures)
+        try:
+            while waiting:
+                finished, waiting = wait(waiting, timeout=0.1)
+                show(done)
+                for future in finished:
+                    future.result()
+        except BaseException:
+            stopped.set()
+            for future in waiting:
+                future.cancel()
+            raise
+        return [future.result() for future in futures]

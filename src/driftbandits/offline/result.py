@@ -1,0 +1,177 @@
+"""What a replay found: a table with intervals, paired differences, a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftbandits.errors import InputError
+from driftbandits.intervals import t_quantile
+from driftbandits.offline.log import Log
+from driftbandits.offline.trust import FEWEST, Evidence
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LOG = "the log"
+MOST_CURVES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What every policy would have earned on a log.
+
+    ``sums[name]`` and ``counts[name]``, both (1 + replicates, parts), hold the rewards and their number in equal parts
+    of the log; the first row is the log itself, the others its replicates. ``turns`` replays were added up in each.
+    """
+
+    log: Log
+    rows: Evidence
+    policies: dict[str, Any]
+    turns: int
+    sums: dict[str, Array]
+    counts: dict[str, Array]
+
+    @property
+    def horizon(self) -> int:
+        """The steps of one replay: c N, c the least probability in the log of N usable rows."""
+        return round(self.rows.least * len(self.rows))
+
+    @property
+    def speed(self) -> float:
+        """How many steps of the log pass in one step of a replay, and so how many times as fast means drift there."""
+        return 1.0 / self.rows.least
+
+    def table(self) -> pl.DataFrame:
+        """One row a policy: reward per step with its 95 % interval, the same less the log's own, and what it rests on.
+
+        ``rows`` counts what it rests on: for "replay" the steps of one replay, for "inverse propensity" the effective
+        number, for the log all. Where fewer than 100 tell about an arm, its numbers are missing.
+        """
+        import polars as pl
+
+        table = []
+        for name in self.sums:
+            known, estimator, rows = self._basis(name)
+            row: dict[str, Any] = {"policy": name, "estimator": estimator, "rows": rows}
+            row |= self._interval(self._average(name), ("reward", "low", "high"), known)
+            against = self._average(name) - self._average(LOG)
+            against_log = ("against_log", "against_low", "against_high")
+            table.append(row | self._interval(against, against_log, known and name != LOG))
+        numbers = ("reward", "low", "high", *against_log)
+        schema: Any = {"policy": pl.String, "estimator": pl.String, "rows": pl.Int64} | dict.fromkeys(
+            numbers, pl.Float64
+        )
+        return pl.DataFrame(table, schema=schema)
+
+    def differences(self, baseline: str) -> pl.DataFrame:
+        """Reward per step of every other policy less ``baseline``'s, paired by replicate, with its 95 % interval."""
+        import polars as pl
+
+        if baseline not in self.sums:
+            raise InputError(f"no policy is called {baseline!r}; there are {', '.join(self.sums)}")
+        rows = []
+        for name in self.sums:
+            if name != baseline:
+                known = self._basis(name)[0] and self._basis(baseline)[0]
+                between = self._average(name) - self._average(baseline)
+                interval = self._interval(between, ("difference", "low", "high"), known)
+                rows.append({"policy": name, "minus": baseline} | interval)
+        return pl.DataFrame(rows)
+
+    def notes(self) -> list[str]:
+        """What a reader of the table must know of this log, in sentences."""
+        notes = [f"{note}." for note in self.rows.notes]
+        if self.policies:
+            runs = f"; the mean of {self.turns} such replays is reported" if self.turns > 1 else ""
+            notes.append(
+                f"A replay uses one row of the log in {self.speed:.3g}: the policy lives through {self.horizon:,} "
+                f"steps, and in each of them means drift {self.speed:.3g} times as far as in a step of the log, some "
+                f"{self.speed * self.log.drift.drift:.2g}{runs}. What it would earn with all the traffic, where "
+                "drift per step is slower, this log can't tell."
+            )
+        if not 0.0 <= min(self._arm_means()) <= max(self._arm_means()) <= 1.0:
+            notes.append(
+                "Means lie outside [0, 1], for which most policies but AutoTS are not tuned: scale the rewards."
+            )
+        unknown = [name for name in self.sums if not self._basis(name)[0]]
+        if unknown:
+            notes.append(f"Fewer than {FEWEST} effective rows tell about: {', '.join(unknown)}.")
+        return notes
+
+    def _arm_means(self) -> list[float]:
+        return [float(self.rows.rewards[self.rows.arms == arm].mean()) for arm in range(len(self.rows.names))]
+
+    def _basis(self, name: str) -> tuple[bool, str, int]:
+        """Whether the log can tell, by which estimator, and from how many rows."""
+        if name in self.policies:
+            return True, "replay", int(self.counts[name][0].sum()) // self.turns
+        if name == LOG:
+            return True, "", len(self.rows)
+        effective = self.rows.effective
+        if name == "Uniform":
+            weights = 1.0 / self.rows.probability
+            return bool(effective.min() >= FEWEST), "inverse propensity", int(weights.sum() ** 2 / (weights**2).sum())
+        mine = float(effective[self.rows.names.index(name.removeprefix("only "))])
+        return mine >= FEWEST, "inverse propensity", int(mine)
+
+    def _average(self, name: str) -> Array:
+        """Reward per step, on the log and on every replicate."""
+        return self.sums[name].sum(axis=1) / self.counts[name].sum(axis=1)  # type: ignore[no-any-return]
+
+    def _curve(self, name: str) -> Array:
+        """The same for each part of the log."""
+        return self.sums[name] / np.maximum(self.counts[name], 1)
+
+    @staticmethod
+    def _interval(values: Array, names: tuple[str, str, str], known: bool) -> dict[str, float | None]:
+        if not known:
+            return dict.fromkeys(names)
+        middle, reach = reached(values)
+        return dict(zip(names, (float(middle), float(middle - reach), float(middle + reach)), strict=True))
+
+    def plot(self) -> Figure:
+        """Left, the reward per step along the log; right, over the whole of it. Bands and bars are 95 % intervals."""
+        from driftbandits import figures
+
+        table = self.table().drop_nulls("reward")
+        shown = self._curves_shown(table)
+        style = {name: index for index, name in enumerate(shown)}
+        height = 3.6 + 0.18 * max(0, len(table) - 6)
+        with figures.canvas(1, 2, (9.6, height), width_ratios=(3, 2)) as (figure, (left, right)):
+            parts = self.sums[LOG].shape[1]
+            middles = (np.arange(parts) + 0.5) * len(self.rows) / parts
+            for name in shown:
+                middle, reach = reached(self._curve(name))
+                left.plot(middles, middle, label=name, **figures.line_style(style[name]))
+                figures.shade(left, middles, middle - reach, middle + reach, style[name])
+            left.set(xlabel="row of the log", ylabel="reward per step", xlim=(0, len(self.rows)), title="along the log")
+            figures.thousands(left.xaxis, 4)
+            figure.legend(loc="outside lower center", ncols=min(len(shown), 5), title="bands and bars: 95 % intervals")
+            for place, row in enumerate(table.iter_rows(named=True)):
+                colour = figures.line_style(style[row["policy"]])["color"] if row["policy"] in style else "0.45"
+                right.plot([row["low"], row["high"]], [place, place], color=colour)
+                right.plot([row["reward"]], [place], "o", color=colour, markersize=5)
+            right.set(xlabel="reward per step", title="over the whole log", ylim=(len(table) - 0.4, -0.6))
+            right.set_yticks(range(len(table)), table["policy"].to_list())
+            right.locator_params(axis="x", nbins=5)
+        result: Figure = figure
+        return result
+
+    def _curves_shown(self, table: pl.DataFrame) -> list[str]:
+        """All policies and the log; of single arms the best ones, as long as the figure stays legible."""
+        alone = table.filter(estimator="inverse propensity").sort("reward", descending=True)["policy"].to_list()
+        room = max(1, MOST_CURVES - 1 - len(self.policies))
+        best = [name for name in alone if name != "Uniform"][:room]
+        return [*self.policies, LOG, *sorted(best)]
+
+
+def reached(values: Array) -> tuple[Any, Any]:
+    """The estimate, which comes first, and how far its 95 % interval reaches, from the replicates that follow it."""
+    spread = values[1:].std(axis=0, ddof=1)
+    return values[0], t_quantile(len(values) - 2) * spread

@@ -1,0 +1,189 @@
+"""Can a log answer? Tests what it claims of itself, and refuses, saying what would be needed.
+
+Both tests are two-sided; each refuses a log that tells the truth once in 10,000 times.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from driftbandits.errors import InputError
+from driftbandits.kernels import loop
+from driftbandits.offline.log import Log
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+RARE = 1e-4
+"""A log that claims what has no more chance than this is not believed."""
+MOST_CERTAIN = 0.1
+"""The largest share of steps at which the policy that ran had no choice (probability 1)."""
+PARTS = 20
+WAVE = 100.0
+"""Steps over which an arm's share, and its usual reward, are followed."""
+CLUES = (
+    "was chosen more or less often than that",
+    "came in waves",
+    "followed itself more or less often than that",
+    "was repeated more or less often after high rewards",
+)
+"""What may give the lie to a log: g = 1; the recent mean of D; 1{A(t-1) = a}; that times the last reward's surprise."""
+FEWEST = 100
+"""Rows that a replay must be able to use, and effective rows behind the estimate for an arm alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The rows of a log that estimates rest on, with the probability of every choice, and what was left out."""
+
+    names: tuple[str, ...]
+    arms: Array
+    rewards: Array
+    probability: Array
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    @property
+    def least(self) -> float:
+        """c, the least probability of any choice: what a replay uses of the log."""
+        return float(self.probability.min())
+
+    @property
+    def effective(self) -> Array:
+        """For each arm alone the effective number of rows, (sum of w)^2 / sum of w^2 with weights w = 1/p."""
+        weights = [np.bincount(self.arms, self.probability**-power, len(self.names)) for power in (1.0, 2.0)]
+        return weights[0] ** 2 / weights[1]
+
+
+def evidence(log: Log, logged: str | None = None, missing: float | None = None) -> Evidence:
+    """What of the log can be used, or an InputError that says why it can't answer.
+
+    ``logged="uniform"`` says that the log, which has no probabilities, chose every arm with the same chance whatever
+    the rewards were. ``missing`` stands for rewards that never came; without it their rows are left out.
+    """
+    probability = _probability(log, logged)
+    notes = []
+    rewards, came = log.rewards, np.isfinite(log.rewards)
+    if not came.all():
+        count = f"{(~came).sum():,} of {len(log):,} rewards never came"
+        if missing is None:
+            _check_missing(log, came)
+            notes.append(f"{count}: those rows are left out, as if chance had chosen them")
+        else:
+            rewards, came = np.where(came, rewards, missing), np.ones(len(log), bool)
+            notes.append(f"{count}: each counts as {missing:g}")
+    certain = probability >= 1.0
+    if certain.mean() > MOST_CERTAIN:
+        raise InputError(
+            f"at {certain.mean():.0%} of its steps the log's policy had no choice (probability 1), so it does not show "
+            f"what other arms would have earned. At most {MOST_CERTAIN:.0%} may be so: give every arm a chance at "
+            "every step, say 1 in 20, and log it"
+        )
+    if certain.any():
+        notes.append(f"{certain.sum():,} of {len(log):,} steps left no choice (probability 1) and are left out")
+    used = came & ~certain
+    if used.sum() < FEWEST:
+        raise InputError(f"only {used.sum():,} rows of the log can be used; at least {FEWEST} are needed")
+    claim = "the log was not drawn uniformly" if logged else "the probabilities can't be right"
+    _check_chances(log, ~certain, probability, claim)
+    return Evidence(log.names, log.arms[used], rewards[used], probability[used], tuple(notes))
+
+
+def _probability(log: Log, logged: str | None) -> Array:
+    if logged not in (None, "uniform"):
+        raise InputError(f"logged must be 'uniform', or left out; got {logged!r}")
+    if log.probability is not None:
+        if logged:
+            raise InputError("the log has probabilities of its own: leave logged='uniform' out, or remove that column")
+        return log.probability
+    if not logged:
+        raise InputError(
+            "the log has no probabilities, so it can't be told how its choices and the rewards hang together. Log the "
+            "probability of each choice; or, if every arm had the same chance whatever the rewards were, say "
+            "logged='uniform' (--logged uniform), which is then tested"
+        )
+    return np.full(len(log), 1.0 / log.n_arms)
+
+
+def _chance_of(z: float) -> float:
+    return 2 * NormalDist().cdf(-abs(z))
+
+
+def _check_missing(log: Log, came: Array) -> None:
+    """Rewards may be missing more at one time than at another, but within each part of the log alike for all arms."""
+    K, parts = log.n_arms, max(1, min(PARTS, len(log) // (20 * log.n_arms)))
+    part = np.arange(len(log)) * parts // len(log)
+    key = part * K + log.arms
+    size = np.bincount(key, minlength=parts * K).reshape(parts, K)
+    lost = np.bincount(key[~came], minlength=parts * K).reshape(parts, K)
+    total, rate = size.sum(axis=1, keepdims=True), lost.sum(axis=1, keepdims=True) / size.sum(axis=1, keepdims=True)
+    # Given how many are lost in a part, an arm's share of them is hypergeometric.
+    variance = (rate * (1 - rate) * size * (total - size) / np.maximum(total - 1, 1)).sum(axis=0)
+    excess = (lost - rate * size).sum(axis=0)
+    z = np.divide(excess, np.sqrt(variance), out=np.zeros(K), where=variance > 0)
+    worst = int(np.abs(z).argmax())
+    if _chance_of(float(z[worst])) < RARE / K:
+        share = lost[:, worst].sum() / size[:, worst].sum()
+        others = np.delete(lost, worst, 1).sum() / max(np.delete(size, worst, 1).sum(), 1)
+        raise InputError(
+            f"{share:.1%} of the rewards of arm {log.names[worst]!r} never came, {others:.1%} of the others': leaving "
+            "them out would favour an arm. Say what a reward that never came is worth, as in missing=0 (--missing 0)"
+        )
+
+
+def _check_chances(log: Log, used: Array, probability: Array, claim: str) -> None:
+    """Refuse probabilities that the log's own choices contradict.
+
+    If they are right and no arm is ever out of reach, D(t) = 1{A(t) = a}/p(t) - 1 has mean 0 given the past, for every
+    arm a; so has g(t) D(t) for every g(t) known before. ``CLUES`` are the g that are tried.
+    """
+    found = _clues(log.arms[used], log.rewards[used], probability[used], log.n_arms)
+    counts = np.bincount(log.arms[used], minlength=log.n_arms)
+    # Of an arm seen a few times only, the variance is not known: its estimate is refused on its own.
+    z = np.where(counts[:, None] >= FEWEST, found, 0.0)
+    arm, clue = (int(index) for index in np.unravel_index(np.abs(z).argmax(), z.shape))
+    if _chance_of(float(z[arm, clue])) < RARE / z.size:
+        raise InputError(
+            f"{claim}: arm {log.names[arm]!r} {CLUES[clue]} ({z[arm, clue]:+.1f} standard errors). Log the probability "
+            "with which an arm was chosen at that step, and give every arm a chance at every step"
+        )
+
+
+@loop
+def _clues(arms: Array, rewards: Array, probability: Array, n_arms: int) -> Array:
+    """For each arm and clue, sum of g D in standard errors."""
+    sums, squares, sizes = np.zeros((n_arms, 4)), np.zeros((n_arms, 4)), np.zeros((n_arms, 4))
+    spread, recent, usual, known = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
+    clue = np.zeros(4)
+    clue[0] = 1.0
+    last, surprise = -1, 0.0
+    for step in range(len(arms)):
+        for arm in range(n_arms):
+            excess = 1.0 / probability[step] - 1.0 if arms[step] == arm else -1.0
+            clue[1] = recent[arm]
+            clue[2] = 1.0 if arm == last else 0.0
+            clue[3] = surprise if arm == last else 0.0
+            for j in range(4):
+                sums[arm, j] += clue[j] * excess
+                squares[arm, j] += (clue[j] * excess) ** 2
+                sizes[arm, j] += clue[j] ** 2
+            recent[arm] += (excess - recent[arm]) / WAVE
+        last = arms[step]
+        spread[last] += (1.0 / probability[step] - 1.0) / probability[step]
+        surprise = 0.0
+        if np.isfinite(rewards[step]):
+            surprise = rewards[step] - usual[last] if known[last] > 0 else 0.0
+            known[last] += 1
+            usual[last] += (rewards[step] - usual[last]) / min(known[last], WAVE)
+    for arm in range(n_arms):
+        for j in range(4):
+            # What the squares say, but no less than what the probabilities do.
+            variance = max(squares[arm, j], sizes[arm, j] * spread[arm] / len(arms))
+            sums[arm, j] = sums[arm, j] / math.sqrt(variance) if variance > 0 else 0.0
+    return sums

@@ -1,0 +1,41 @@
+"""The View of an experiment that was just loaded: the one kept last and the events since, or all from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from driftbandits.decisions import Event
+from driftbandits.errors import InputError
+from driftbandits.service.dashboard.view_snapshots import unpack_view
+from driftbandits.service.dashboard.views import View
+from driftbandits.store import Store, Writer
+
+MOST_BEHIND = 200_000
+"""Events that are read for a View, at most: a second's work or two. Beyond it a new picture begins now."""
+CHUNK = 10_000
+
+
+def open_view(store: Store, writer: Writer) -> View:
+    """A View that has seen all that the log holds, if it can be had."""
+    view = _kept(store, writer) or View(writer.experiment.session(), writer.experiment.drift)
+    if not 0 <= writer.seq - view.seq <= MOST_BEHIND:
+        return View(writer.session, writer.experiment.drift)
+    events = store.events(writer.experiment.id, view.seq, writer.seq)
+    for chunk in _chunks(events):
+        view.apply(chunk, None)
+    view.apply([], writer.session)
+    return view
+
+
+def _kept(store: Store, writer: Writer) -> View | None:
+    data = store.view(writer.experiment.id)
+    try:
+        return None if data is None else unpack_view(data, writer.session, writer.experiment.drift)
+    except InputError:
+        return None  # of another version
+
+
+def _chunks(events: Iterator[Event]) -> Iterator[list[Event]]:
+    while chunk := list(islice(events, CHUNK)):
+        yield chunk

@@ -1,0 +1,187 @@
+"""The page at /, its files, what it can create, and the stream of server-sent events that keeps it live."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from driftbandits.errors import InputError
+from driftbandits.policies import POLICIES
+from driftbandits.service.access import NoTokenError
+from driftbandits.service.dashboard.view_json import Cursor, view_json
+from driftbandits.service.errors import refuse_for
+from driftbandits.service.experiments import show
+from driftbandits.service.held import Held
+from driftbandits.service.state import Service, admit
+
+STATIC = Path(__file__).parent / "static"
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "connect-src 'self'",
+        "img-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+TICK = 0.5
+"""Seconds between two looks at what the page does not have yet."""
+LIST_EVERY = 4
+"""Ticks between two looks at the list of experiments, which is read from the Store."""
+BEAT = 10.0
+"""Seconds of silence after which the page is told that the connection lives."""
+LISTED = 100
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+async def page() -> Response:
+    """The page; it holds nothing but itself, so it needs no token."""
+    return _file("index.html")
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """The page's own files."""
+    return _file(name)
+
+
+def _file(name: str) -> Response:
+    path = STATIC / name
+    if path.parent != STATIC or path.suffix not in KINDS or not path.is_file():
+        raise HTTPException(404, f"there is no file {name!r}")
+    return Response(path.read_bytes(), headers=HEADERS, media_type=KINDS[path.suffix])
+
+
+@router.get("/v1/policies")
+async def policies(request: Request) -> list[dict[str, Any]]:
+    """The policies that an experiment can have, and what each can be told."""
+    await admit(request, "read")
+    return [
+        {
+            "name": name,
+            "about": (policy.__doc__ or "").strip().partition("\n")[0],
+            "two_arms": policy.arms[1] == 2,
+            "settings": [
+                {
+                    "name": field.name,
+                    "needed": field.default is MISSING,
+                    "default": None if field.default is MISSING else field.default,
+                }
+                for field in fields(policy)  # type: ignore[arg-type]
+            ],
+        }
+        for name, policy in sorted(POLICIES.items(), key=lambda item: item[0] != "AutoTS")
+        if name != "Oracle"  # it must be told what nobody knows
+    ]
+
+
+@router.get("/v1/live")
+async def live(
+    request: Request,
+    experiment: Annotated[str, Query(max_length=64)] = "",
+    span: Literal["whole", "recent"] = "whole",
+    after: Annotated[str, Query(max_length=64, description="List experiments behind this id.")] = "",
+) -> Response:
+    """The list of experiments and all about one of them, as server-sent events, for as long as anyone listens."""
+    service = await admit(request, "read")
+    stream = _events(request, service, experiment, span, after.replace("\0", ""))
+    return StreamingResponse(stream, headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
+
+
+async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:  # noqa: A002
+    """Whatever changed, event by event. A refusal is an event too, and the last one."""
+    listed, beat, tick = "", time.monotonic(), 0
+    looking = Looking(service, id, span)
+    while not request.app.state.stopping():
+        try:
+            if tick % LIST_EVERY == 0:
+                await service.access.check(request, "read")  # a token may have been revoked meanwhile
+                news = await _list(service, after)
+                if news != listed:
+                    listed, beat = news, time.monotonic()
+                    yield _event("list", news)
+            if id:
+                for event in await looking.news():
+                    beat = time.monotonic()
+                    yield event
+        except (InputError, NoTokenError) as error:
+            yield _event("refusal", bytes(refuse_for(error, "/v1/live").body).decode())
+            return
+        if time.monotonic() - beat > BEAT:
+            beat = time.monotonic()
+            yield ": still here\n\n"
+        tick += 1
+        await asyncio.sleep(TICK)
+
+
+def _event(name: str, data: str) -> str:
+    return f"event: {name}\ndata: {data}\n\n"
+
+
+class Looking:
+    """What one page has seen of one experiment."""
+
+    def __init__(self, service: Service, id: str, span: str) -> None:  # noqa: A002
+        self._service, self._id, self._span = service, id, span
+        self._held: Held | None = None
+        self._cursor: Cursor | None = None
+        self._seen: tuple[Any, ...] = ()
+        self._about = ""
+
+    async def news(self) -> list[str]:
+        """The events that tell what is new."""
+        keeper = self._service.keeper
+        held = keeper.here(self._id) or await keeper.get(self._id)
+        if held is not self._held:
+            self._held, self._cursor, self._seen, self._about = held, None, (), ""
+        events = []
+        about = show(self._service, held.writer.experiment).model_copy(update={"status": held.status})
+        told = about.model_dump_json(exclude={"step", "open", "learnt", "events"})
+        if told != self._about:
+            self._about = told
+            events.append(_event("about", told))
+        seen = (held.view.seq, held.view.looked)
+        if seen != self._seen:
+            self._seen = seen
+            found, self._cursor = view_json(held.view, self._span, self._cursor)
+            events.append(_event("view", json.dumps(found, separators=(",", ":"), allow_nan=False)))
+        return events
+
+
+async def _list(service: Service, after: str) -> str:
+    found = await service.keeper.in_thread(service.store.experiments, after, LISTED + 1)
+    shown = []
+    for each in found[:LISTED]:
+        held = service.keeper.held.get(each.id)
+        shown.append(
+            {
+                "id": each.id,
+                "title": each.title,
+                "status": held.status if held else each.status,
+                "events": held.view.seq if held else each.last_seq,
+                "alarms": held.view.alarm_count if held else 0,
+            }
+        )
+    return json.dumps({"experiments": shown, "next": shown[-1]["id"] if len(found) > LISTED else None})

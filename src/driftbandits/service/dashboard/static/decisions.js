@@ -1,0 +1,92 @@
+// The last Decisions, each with its why, which opens in place.
+import { clock, count, make, number, percent } from './format.js';
+import { request } from './stream.js';
+
+const STATES = { pending: 'pending', dropped: 'dropped', default: 'time up: ' };
+const table = document.getElementById('decisions');
+let rows = new Map(), body = null, of = null;
+
+export function showDecisions(experiment, decisions) {
+  if (of !== experiment) begin(experiment);
+  for (const decision of decisions) {
+    if (!rows.has(decision.id)) rows.set(decision.id, newRow(experiment, decision));
+    rows.get(decision.id).reward.textContent = (STATES[decision.state] ?? '') + (decision.reward === null ? '' : number(decision.reward));
+  }
+  // What someone reads, or has the keyboard on, stays, though newer ones came.
+  const now = new Set(decisions.map(each => each.id));
+  for (const [id, row] of rows) {
+    if (!now.has(id) && !row.why && !row.main.contains(document.activeElement)) {
+      row.main.remove();
+      rows.delete(id);
+    }
+  }
+  // Nothing that is in its place is moved: it would lose the keyboard.
+  let next = body.firstChild;
+  for (const row of [...rows.values()].sort((one, other) => other.step - one.step)) {
+    for (const element of row.why ? [row.main, row.why] : [row.main]) {
+      if (element === next) next = next.nextSibling;
+      else body.insertBefore(element, next);
+    }
+  }
+}
+
+function begin(experiment) {
+  of = experiment;
+  rows = new Map();
+  body = make('tbody');
+  const heads = [['Decision', 'short'], ['time', 'short wide'], ['arm', ''], ['chance', 'number wide'], ['reward', 'number'], ['why', '']];
+  table.replaceChildren(make('thead', {}, make('tr', {}, ...heads.map(([head, kind]) => make('th', { scope: 'col', class: kind }, head)))), body);
+}
+
+function newRow(experiment, decision) {
+  const row = { step: decision.step, why: null, reward: make('td', { class: 'number' }) };
+  row.button = make('button', { type: 'button', class: 'small', 'aria-expanded': 'false', 'aria-label': `Why ${decision.id}?` }, 'Why?');
+  row.button.addEventListener('click', () => toggle(experiment, decision, row));
+  row.main = make('tr', {}, make('th', { scope: 'row', class: 'short' }, make('span', { class: 'wide' }, decision.id.slice(0, -String(decision.step).length)), String(decision.step)), make('td', { class: 'short wide' }, clock(decision.time)),
+    make('td', { class: 'name' }, decision.arm), make('td', { class: 'number wide' }, decision.probability === null ? '–' : percent(decision.probability)),
+    row.reward, make('td', {}, row.button));
+  return row;
+}
+
+async function toggle(experiment, decision, row) {
+  if (row.why) {
+    row.why.remove();
+    row.why = null;
+    row.button.setAttribute('aria-expanded', 'false');
+    return;
+  }
+  const box = make('div', { class: 'why', role: 'region', 'aria-label': `Why ${decision.id}`, 'aria-live': 'polite' }, make('p', {}, 'Looking it up …'));
+  row.why = make('tr', { class: 'why-row' }, make('td', { colspan: '6' }, box));
+  row.main.after(row.why);
+  row.button.setAttribute('aria-expanded', 'true');
+  try {
+    const path = `/v1/experiments/${encodeURIComponent(experiment)}/explain/${encodeURIComponent(decision.id)}`;
+    box.replaceChildren(...explained(await request('GET', path)));
+  } catch (error) {
+    box.replaceChildren(make('p', { class: 'error' }, error.message));
+  }
+}
+
+function explained(why) {
+  const said = [`${why.arm} was chosen with probability ${number(why.probability)}, when the policy had learnt ${count(why.learnt)} rewards.`];
+  const window = why.window === null ? '' : ` over ${count(why.window)} pairs of pulls`;
+  const snoozed = why.arms.filter(arm => arm.snoozed_until !== null || (why.phase === 'snoozed' && arm.probability === 0)).map(arm => arm.arm);
+  if (why.phase === 'snoozed') {
+    said.push(`Snoozed: ${snoozed.join(', ')}, ${why.until === null ? 'for good' : `until the policy’s step ${count(why.until)}`}. The gap found${window} was ${number(why.gap)}.`);
+  } else if (why.gap !== null) {
+    const limit = why.threshold === null ? '' : `, to be compared with ${number(why.threshold)}`;
+    said.push(`Exploring: no arm is snoozed. The gap${window} is ${number(why.gap)}${limit}.`);
+  } else {
+    said.push('Exploring: no arm is snoozed.');
+  }
+  const heads = ['arm', 'estimate', '95 % interval', 'probability', 'snoozed until'];
+  const body = why.arms.map(arm => make('tr', {}, make('th', { scope: 'row', class: 'name' }, arm.arm), make('td', { class: 'number' }, number(arm.estimate)),
+    make('td', { class: 'number' }, arm.low === null ? '–' : `${number(arm.low)} to ${number(arm.high)}`),
+    make('td', { class: 'number' }, number(arm.probability)),
+    make('td', { class: 'number' }, arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`)));
+  const source = why.source === 'policy' ? 'Estimates are the policy’s own.' : `Estimates are means of ${why.source}, as the policy keeps none.`;
+  return [...said.map(line => make('p', {}, line)),
+    make('div', { class: 'scroll' }, make('table', {}, make('caption', {}, source),
+      make('thead', {}, make('tr', {}, ...heads.map((head, index) => make('th', { scope: 'col', class: index ? 'number' : '' }, head)))),
+      make('tbody', {}, ...body)))];
+}

@@ -1,0 +1,136 @@
+// The figures of an experiment: what each draws, what it says below, and the same as a table.
+import { Lanes, Lines } from './charts.js';
+import { count, make, moment, number, percent, signed } from './format.js';
+
+const TABLE_ROWS = 24;
+const style = place => `s${place % 8}`;
+
+// From the newest state to { x, steps, times, axis } and the arms that are drawn.
+function frame(state, axis) {
+  const rows = state.rows;
+  return { axis, x: axis === 'time' ? rows.time : rows.step, steps: rows.step, times: rows.time };
+}
+
+const byArm = (state, name, more = () => ({})) => state.drawn.map((arm, place) => ({
+  name: state.names[arm], kind: style(arm), values: state.rows[name][place], ...more(place),
+}));
+
+const FIGURES = [
+  {
+    title: 'Share of traffic, and snoozes',
+    unit: 'share of the Decisions that went to each arm',
+    chart: new Lanes('Share of traffic of each arm over time, hatched where an arm was snoozed; the table below holds the numbers'),
+    data: state => ({ series: byArm(state, 'share', place => ({ snoozed: state.rows.snoozed[place] })) }),
+    caption: state => `Each point is over ${count(8 * state.width)} steps. Hatched: the policy had snoozed the arm, that is, left it alone because it was found to be worse. Paler where that was so for a part of the time only.`,
+    format: percent,
+  },
+  {
+    title: 'Mean reward',
+    unit: 'reward, rolling mean of each arm',
+    chart: new Lines('Rolling mean reward of each arm over time with 95 % intervals; the table below holds the numbers'),
+    data: state => ({ series: byArm(state, 'mean', place => ({ low: state.rows.low[place], high: state.rows.high[place] })) }),
+    caption: state => `Each point is the mean of the rewards that came within ${count(8 * state.width)} steps. Band: its 95 % interval (1.96 standard errors), without what the mean drifted meanwhile. No line: fewer than 10 rewards.`,
+    format: number,
+  },
+  {
+    title: 'Gap, and what it must exceed',
+    unit: 'reward',
+    chart: new Lines('The gap that the policy looks at, and the threshold it must exceed; the table below holds the numbers', { atLeast: [0], rangeOf: 1, stretch: 2 }),
+    data: state => ({ series: [
+      { name: 'gap', kind: 'plain', values: state.rows.gap },
+      { name: 'threshold', kind: 'limit', values: state.rows.threshold },
+    ] }),
+    caption: state => state.snoozing
+      ? 'Solid: the difference of the arms’ means that the policy looks at, while it explores over the window nearest to passing its test, while it snoozes the gap that was found. Dashed: what it must exceed for a snooze, cut off where it is far above.'
+      : 'Solid: the difference between the two best arms, as the policy estimates it. Dashed: half the width of its 95 % interval; above it the policy can tell the two apart.',
+    empty: 'This policy compares no gap with a threshold.',
+    isEmpty: state => state.rows.gap.every(value => value === null),
+    format: number,
+  },
+  {
+    title: 'Cumulative reward against each arm alone',
+    unit: 'reward, the policy’s less the arm’s',
+    chart: new Lines('Cumulative reward of the policy less that of each arm alone; the table below holds the numbers', { atLeast: [0], format: signed }),
+    data: state => ({ series: byArm(state, 'lead') }),
+    caption: state => `Above 0 the policy has earned more than that arm would have, pulled at every Decision that was answered. The arm’s mean is estimated from its own rewards of the last ${count(8 * state.width)} steps, ${state.weighted
+      ? 'each weighted by 1/probability of its choice (self-normalised inverse propensity)' : 'unweighted, as no probabilities were kept'}; where it got none, its last known mean stands in, which may be out of date.`,
+    format: signed,
+  },
+  {
+    title: 'Pending rewards',
+    unit: 'Decisions that wait for their reward',
+    chart: new Lines('Decisions that wait for their reward, over time; the table below holds the numbers', { atLeast: [0], height: 150, format: count }),
+    data: state => ({ series: [{ name: 'pending', kind: 's0', values: state.rows.pending, area: true }] }),
+    caption: () => 'How many Decisions had no reward yet.',
+    format: count,
+  },
+  {
+    title: 'Late and missing rewards',
+    unit: 'share of the answers',
+    chart: new Lines('Share of rewards that came late, and of Decisions whose time was up; the table below holds the numbers', { atLeast: [0], height: 150, format: percent }),
+    data: state => ({ series: [
+      { name: 'late', kind: 's0', values: shares(state, 'late') },
+      { name: 'time up', kind: 'limit', values: shares(state, 'settled') },
+    ] }),
+    caption: state => `Over ${count(8 * state.width)} steps. Solid: late, that is, the reward of a newer Decision came first. Dashed: no reward came before the timeout.`,
+    format: percent,
+  },
+];
+
+// Over the last 8 rows, as the rolling means.
+function shares(state, name) {
+  const { told, settled } = state.rows;
+  const recent = (column, index) => column.slice(Math.max(0, index - 7), index + 1).reduce((sum, value) => sum + value, 0);
+  return told.map((_, index) => {
+    const answers = recent(told, index) + recent(settled, index);
+    return answers ? recent(state.rows[name], index) / answers : null;
+  });
+}
+
+export function buildFigures(box) {
+  FIGURES.forEach((figure, index) => {
+    const id = `figure-${index}`;
+    figure.caption_ = make('figcaption');
+    figure.empty_ = make('p', { class: 'empty', hidden: true }, figure.empty || '');
+    figure.table = make('table');
+    figure.details = make('details', {}, make('summary', {}, 'As a table'),
+      make('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': `${figure.title}, as a table` }, figure.table));
+    figure.details.addEventListener('toggle', () => { if (figure.last) fillTable(figure, ...figure.last); });
+    box.append(make('figure', { 'aria-labelledby': id }, make('h3', { id }, figure.title), make('p', { class: 'unit' }, figure.unit),
+      figure.chart.box, figure.empty_, figure.caption_, figure.details));
+  });
+}
+
+export function drawFigures(state, axis) {
+  for (const figure of FIGURES) {
+    const data = { ...frame(state, axis), ...figure.data(state) };
+    const empty = Boolean(figure.isEmpty && state.rows.step.length > 1 && figure.isEmpty(state));
+    for (const part of [figure.chart.box, figure.caption_, figure.details]) part.hidden = empty;
+    figure.empty_.hidden = !empty;
+    figure.chart.update(data);
+    figure.caption_.textContent = figure.caption(state);
+    figure.last = [data, state];
+    fillTable(figure, data);
+  }
+}
+
+// At most so many rows, the newest first: every n-th one, so that the whole span is there.
+function fillTable(figure, data) {
+  if (!figure.details.open) return;
+  const every = Math.max(1, Math.ceil(data.x.length / TABLE_ROWS));
+  const body = make('tbody');
+  for (let index = data.x.length - 1; index >= 0; index -= every) {
+    body.append(make('tr', {}, make('th', { scope: 'row', class: 'short' }, count(data.steps[index])),
+      make('td', { class: 'short' }, moment(data.times[index])),
+      ...data.series.map(each => make('td', { class: 'number' }, cell(figure, each, index)))));
+  }
+  const head = make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'step'), make('th', { scope: 'col' }, 'time'),
+    ...data.series.map(each => make('th', { scope: 'col', class: 'number' }, each.name))));
+  figure.table.replaceChildren(make('caption', {}, every > 1 ? `Every ${every}. row of ${data.x.length}.` : 'All rows.'), head, body);
+}
+
+function cell(figure, each, index) {
+  const value = figure.format(each.values[index]);
+  if (each.low && each.low[index] !== null) return `${value} (${number(each.low[index])} to ${number(each.high[index])})`;
+  return each.snoozed && each.snoozed[index] > 0 ? `${value}, snoozed` : value;
+}

@@ -1,0 +1,130 @@
+"""Events of an experiment, added up into rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from driftbandits.decisions import Asked, Settled, Told
+from driftbandits.policies.belief import Snooze
+from driftbandits.service.dashboard.tracks import ARMS, Array, Rows, empty_rows
+
+WIDTH = 8
+"""Steps in a row."""
+
+
+class Answer(NamedTuple):
+    """A reward or a settlement, what it answers, and the newest step when it came."""
+
+    event: Told | Settled
+    asked: Asked
+    step: int
+
+
+class Look(NamedTuple):
+    """What the policy thought after a step; nan for what it has not."""
+
+    step: int
+    gap: float
+    threshold: float
+    snoozed: tuple[Snooze, ...]
+
+
+class Asks(NamedTuple):
+    """Asks as columns."""
+
+    row: Any
+    step: Any
+    arm: Any
+    time: Array
+
+
+class Answers(NamedTuple):
+    """Answers as columns: ``row`` is where they came, ``step`` what they answer; reward nan where there is none."""
+
+    row: Any
+    step: Any
+    arm: Any
+    reward: Array
+    weight: Array
+    time: Array
+    delay: Array
+    told: Any
+
+
+def row_of(step: Any, since: int) -> Any:
+    """Rows are counted from step ``since`` + 1 on; what comes before it belongs to row 0."""
+    return np.maximum(np.asarray(step, np.int64) - since - 1, 0) // WIDTH
+
+
+def ask_columns(asks: list[Asked], since: int) -> Asks:
+    """Asks as columns."""
+    step, arm, time = np.array([event[:3] for event in asks]).reshape(-1, 3).T
+    return Asks(row_of(step, since), step.astype(np.int64), arm.astype(np.int64), time)
+
+
+def answer_columns(answers: list[Answer], since: int) -> Answers:
+    """Answers as columns."""
+    numbers = [
+        (came, step, asked[1], math.nan if reward is None else reward, asked[4] or 1.0, time, asked[2], kind is Told)
+        for ((step, reward, time), asked, came), kind in zip(answers, [type(a[0]) for a in answers], strict=True)
+    ]
+    came, step, arm, reward, probability, time, asked, told = np.array(numbers).reshape(-1, 8).T
+    whole = np.int64
+    return Answers(
+        row_of(came, since),
+        step.astype(whole),
+        arm.astype(whole),
+        reward,
+        1 / probability,
+        time,
+        time - asked,
+        told > 0,
+    )
+
+
+def add_up(
+    before: Rows, asks: Asks, answers: Answers, looks: list[Look], since: int, newest: int, origin: float
+) -> Rows:
+    """All rows from ``before``, the last and unfinished one so far, to the one that is unfinished now.
+
+    ``looks`` begins with what was known before, ``newest`` is the newest step answered before, ``origin`` is taken off
+    each reward.
+    """
+    begin = int(before.last[0, 0])
+    end = int(asks.step[-1]) if len(asks.step) else begin
+    first, n_arms = int(row_of(begin, since)), before.arms.shape[1]
+    count = int(row_of(end, since)) - first + 1
+    rows = empty_rows(count, n_arms)
+    rows.sums[0], rows.arms[0] = before.sums[0], before.arms[0]
+    asked_in, came_in = asks.row - first, answers.row - first
+
+    told, overtaken = (
+        answers.told,
+        answers.step < np.maximum.accumulate(np.where(answers.told, answers.step, newest).clip(newest)),
+    )
+    for index, which in enumerate((told, told & overtaken, ~told)):
+        rows.sums[:, index] += np.bincount(came_in[which], minlength=count)
+
+    known = ~np.isnan(answers.reward)
+    cell, weight, above = (came_in * n_arms + answers.arm)[known], answers.weight[known], answers.reward[known] - origin
+    asked_cell = asked_in * n_arms + asks.arm
+    cells = ((asked_cell, None), (cell, None), (cell, above), (cell, above**2), (cell, weight), (cell, weight * above))
+    for index, (where, what) in enumerate(cells):
+        rows.arms[:, :, index] += np.bincount(where, what, count * n_arms).reshape(count, n_arms)
+    for look, until in zip(looks, [*(look.step for look in looks[1:]), end], strict=True):
+        meanwhile = asked_in[(asks.step > look.step) & (asks.step <= until)] if look.snoozed else asked_in[:0]
+        for snooze in look.snoozed:
+            rows.arms[:, snooze.arm, ARMS.index("snoozed")] += np.bincount(meanwhile, minlength=count)
+
+    rows.last[:, 0] = np.minimum(since + WIDTH * np.arange(first + 1, first + count + 1), end)
+    rows.last[0, 1] = before.last[0, 1]
+    np.maximum.at(rows.last[:, 1], asked_in, asks.time)
+    np.maximum.at(rows.last[:, 1], came_in, answers.time)
+    pending = np.bincount(asked_in, minlength=count) - np.bincount(came_in, minlength=count)
+    rows.last[:, 2] = before.last[0, 2] + np.cumsum(pending)
+    for look in looks:
+        rows.last[max(int(row_of(look.step, since)) - first, 0) :, 3:] = look.gap, look.threshold
+    return rows

@@ -1,0 +1,191 @@
+"""What the dashboard shows of one experiment, kept up event by event in memory that does not grow."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from driftbandits.decisions import Asked, Event, Settled
+from driftbandits.policies.belief import Snooze
+from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
+from driftbandits.service.dashboard.tallies import Answer, Answers, Look, add_up, answer_columns, ask_columns, row_of
+from driftbandits.service.dashboard.tracks import Rows, Track, empty_rows
+from driftbandits.session import Session
+
+MOST_ROWS = 512
+MOST_NUMBERS = 10_000
+"""Rows times arms: with more than 20 arms there are fewer rows."""
+DECISIONS = 12
+SNOOZES = 50
+ALARMS = 20
+DELAYS = 1000
+BUNDLE = 4096
+"""Events that wait at most until they are added up."""
+LOOK = 0.05
+"""Seconds between two looks at what the policy thinks, at least: for SnoozeIt a look is as long as its episode."""
+LONG_LOOK = 1.0
+"""The same within a row."""
+
+
+class Seen(NamedTuple):
+    """One of the last Decisions: ``state`` is "pending", "told", "default" or "dropped"."""
+
+    step: int
+    arm: int
+    time: float
+    probability: float | None
+    state: str
+    reward: float | None
+
+
+class SnoozeSpan(NamedTuple):
+    """A Snooze as seen from outside, between steps of the Session; ``end`` is None while it lasts."""
+
+    snooze: Snooze
+    start: int
+    end: int | None
+
+
+class View:
+    """The dashboard's memory of an experiment: call ``apply`` with the events of every commit.
+
+    Rows of 8 steps are kept for the last 4,096 steps or less (``recent``); of the ``whole`` life there are at most 512
+    rows, which become twice as wide whenever they are full. A reward belongs to the row in which it came. Events are
+    added up by the thousand, or when ``take_in`` is called, which is to be done before anything is read. The alarm
+    watches the ``drift`` given, or else the policy's own.
+
+    >>> session = Session(arms=["red", "blue"])
+    >>> view = View(session)
+    >>> session.journal = []
+    >>> for _ in range(100):
+    ...     decision = session.ask()
+    ...     _ = session.tell(decision.id, float(decision.arm == "red"))
+    >>> view.apply(session.journal, session)
+    >>> view.take_in()
+    >>> view.step, view.pending, int(view.rows(view.whole).sums[:, 0].sum())
+    (100, 0, 100)
+    """
+
+    def __init__(self, session: Session, drift: float | None = None) -> None:
+        self.names, self.session_name, self.weighted = session.arms, session.name, session.explore > 0
+        n_arms = len(self.names)
+        most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
+        self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)
+        self.since, self.step, self.newest = session.step, session.step, 0
+        self.time = self.looked = 0.0 if session.time == -math.inf else session.time
+        self.belief = session.policy.belief(session.state)
+        self.origin: float | None = None
+        """The first reward, which is taken off all others before they are added up: so little is lost to rounding."""
+        self.decisions: list[Seen | None] = [None] * DECISIONS
+        self.delays: deque[float] = deque(maxlen=DELAYS)
+        self.snoozes: deque[SnoozeSpan] = deque(maxlen=SNOOZES)
+        self.snoozed: tuple[Snooze, ...] = ()
+        drift = getattr(session.policy, "drift", None) if drift is None else drift
+        self.alarm = None if drift is None else DriftAlarm(n_arms, drift, getattr(session.policy, "sigma", 0.5))
+        self.alarms: deque[tuple[int, float, Alarm]] = deque(maxlen=ALARMS)
+        self.alarm_count = 0
+        self.unfinished = empty_rows(1, n_arms)
+        self.open = {event.step: event for event in session.waiting()}
+        self.unfinished.last[0] = self.step, self.time, self.pending, math.nan, math.nan
+        self.begin_bundle()
+
+    @property
+    def pending(self) -> int:
+        """How many Decisions wait for their reward."""
+        return len(self.open)
+
+    @property
+    def seq(self) -> int:
+        """How many events of the experiment it has seen, if it was there from the start, or might have."""
+        return 2 * self.step - self.pending
+
+    def apply(self, events: Iterable[Event], session: Session | None) -> None:
+        """Take over the events that ``session`` made or applied since the last time.
+
+        Without a session, for events of long ago, it is not seen what the policy thought.
+        """
+        before, step, time, pending = self.step, self.step, self.time, self.open
+        asks, answers = self._asks, self._answers
+        for event in events:
+            if type(event) is Asked:
+                step, _, time, _, _ = event
+                pending[step] = event
+                asks.append(event)
+            else:
+                time = event.time
+                answers.append(Answer(event, pending.pop(event.step), step))  # type: ignore[arg-type]
+        self.step, self.time = step, time
+        in_new_row = before == self.since or row_of(before, self.since) < row_of(step, self.since)
+        if session and time - self.looked >= (LOOK if in_new_row else LONG_LOOK):
+            self._look(session)
+        if len(asks) + len(answers) >= BUNDLE:
+            self.take_in()
+
+    def _look(self, session: Session) -> None:
+        """What the policy thinks now; a snooze begins or ends when it is seen for the first time, or no longer."""
+        belief = self.belief = session.policy.belief(session.state)
+        self.looked = self.time
+        last = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
+        gap, threshold = last.gap if last else belief.gap, belief.threshold
+        gap, threshold = (math.nan if value is None else value for value in (gap, threshold))
+        self._looks.append(Look(self.step, gap, threshold, belief.snoozed))
+        for index, span in enumerate(self.snoozes):
+            if span.end is None and span.snooze not in belief.snoozed:
+                self.snoozes[index] = span._replace(end=self.step)
+        begun = (snooze for snooze in belief.snoozed if snooze not in self.snoozed)
+        self.snoozes.extend(SnoozeSpan(snooze, self.step, None) for snooze in begun)
+        self.snoozed = belief.snoozed
+
+    def rows(self, track: Track) -> Rows:
+        """All rows of ``whole`` or ``recent``, the unfinished one included; none before anything happened."""
+        began = self.step > self.since or self.unfinished.sums.any()
+        return track.all_rows(self.unfinished) if began else empty_rows(0, len(self.names))
+
+    # Adding up
+
+    def begin_bundle(self) -> None:
+        """No event waits to be added up."""
+        gap, threshold = self.unfinished.last[0, 3:].tolist()
+        self._asks: list[Asked] = []
+        self._answers: list[Answer] = []
+        self._looks = [Look(self.step, gap, threshold, self.snoozed)]
+
+    def take_in(self) -> None:
+        """Add up the events that wait."""
+        asks, answers = ask_columns(self._asks, self.since), answer_columns(self._answers, self.since)
+        if self.origin is None:
+            self.origin = next(
+                (answer.event.reward for answer in self._answers if answer.event.reward is not None), None
+            )
+        rows = add_up(self.unfinished, asks, answers, self._looks, self.since, self.newest, self.origin or 0.0)
+        done = len(rows.last) - 1
+        self.whole.add(rows.part(0, done))
+        self.recent.add(rows.part(0, done))
+        self.unfinished = rows.part(done, done + 1)
+        self.newest = int(answers.step[answers.told].max(initial=self.newest))
+        self.delays.extend(answers.delay[answers.told][-DELAYS:].tolist())
+        self._note_decisions()
+        self._raise_alarms(answers)
+        self.begin_bundle()
+
+    def _note_decisions(self) -> None:
+        for asked in self._asks[-DECISIONS:]:
+            step, arm, time, _, probability = asked
+            self.decisions[step % DECISIONS] = Seen(step, arm, time, probability, "pending", None)
+        for event, (step, arm, time, _, probability), _ in self._answers:
+            if step > self.step - DECISIONS:
+                state = "dropped" if event.reward is None else "default" if isinstance(event, Settled) else "told"
+                self.decisions[step % DECISIONS] = Seen(step, arm, time, probability, state, event.reward)
+
+    def _raise_alarms(self, answers: Answers) -> None:
+        if self.alarm is None:
+            return
+        known = answers.reward == answers.reward
+        for arm in range(len(self.names)):
+            mine = known & (answers.arm == arm)
+            rewards = list(zip(answers.step[mine].tolist(), answers.reward[mine].tolist(), strict=True))
+            for alarm in self.alarm.take(arm, rewards):
+                self.alarm_count += 1
+                self.alarms.append((self.step, self.time, alarm))

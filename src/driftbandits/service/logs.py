@@ -1,0 +1,38 @@
+"""Structured logs: for people on a terminal, JSON otherwise."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+from driftbandits.errors import InputError
+
+
+def set_up_logs(level: str) -> None:
+    """Send everything, also what libraries log, to standard error."""
+    number = logging.getLevelNamesMapping().get(level.upper())
+    if number is None:
+        raise InputError(f"log level must be debug, info, warning or error; got {level!r}")
+    shared: list[structlog.types.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    people = sys.stderr.isatty()
+    renderer: structlog.types.Processor = (
+        structlog.dev.ConsoleRenderer() if people else structlog.processors.JSONRenderer()
+    )
+    if not people:
+        shared.append(structlog.processors.format_exc_info)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(renderer, foreign_pre_chain=shared))
+    logging.basicConfig(handlers=[handler], level=max(number, logging.INFO), force=True)
+    for library in ("uvicorn", "alembic"):
+        logging.getLogger(library).setLevel(logging.WARNING)

@@ -1,0 +1,62 @@
+"""Serve until told to stop, then drain, snapshot and release."""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+import structlog
+import uvicorn
+
+from driftbandits.errors import InputError
+from driftbandits.service.access import auth_needed
+from driftbandits.service.app import create_app
+from driftbandits.service.logs import set_up_logs
+from driftbandits.service.settings import Settings
+from driftbandits.store import Store
+
+GRACE = 10
+"""Seconds that requests under way are given at shutdown."""
+
+
+def serve(settings: Settings) -> None:
+    """Run the service in this process until SIGTERM or SIGINT."""
+    set_up_logs(settings.log_level)
+    store = Store(settings.store)  # wrong settings end here, in one line
+    auth = auth_needed(settings, store)
+    store.close()
+    listening = _listen(settings)
+    port = listening.getsockname()[1]
+    url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
+    if settings.url is None:
+        settings = settings.model_copy(update={"url": url})
+    gate = create_app(settings)
+    config = uvicorn.Config(
+        gate,
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+        backlog=2048,
+    )
+    structlog.get_logger("driftbandits.service").info(
+        "serving", url=url, store=store.url, tokens="needed" if auth else "not needed: this machine only"
+    )
+    server = uvicorn.Server(config)
+    gate.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
+    server.run(sockets=[listening])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise InputError(
+            f"cannot listen on {settings.host}, port {settings.port}: {error}. Choose another with --port or --host"
+        ) from None

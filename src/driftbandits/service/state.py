@@ -1,0 +1,51 @@
+"""All that the routes of one service share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.requests import HTTPConnection
+
+from driftbandits.errors import InputError
+from driftbandits.service.access import Access
+from driftbandits.service.held import Held
+from driftbandits.service.keeper import Keeper
+from driftbandits.service.metrics import Metrics
+from driftbandits.service.replies import LONGEST_KEY, Replies, digest_of
+from driftbandits.service.settings import Settings
+from driftbandits.store import Store
+
+
+@dataclass
+class Service:
+    """One running service."""
+
+    settings: Settings
+    store: Store
+    metrics: Metrics
+    keeper: Keeper
+    replies: Replies
+    access: Access
+
+    async def perform(self, id: str, path: str, key: str | None, body: bytes, work: Callable[[Held], str]) -> str:  # noqa: A002
+        """Let ``work`` change a Session, and give its answer once that is on disk. With a key, once and for all."""
+        held = self.keeper.here(id) or await self.keeper.get(id)
+        if key is None:
+            return await self.keeper.durably(held, work)
+        return await self.replies.once(held, key, digest_of(path, body), work)
+
+
+async def admit(request: HTTPConnection, scope: str) -> Service:
+    """The service that a request came to, if it may do what needs this scope."""
+    service: Service = request.app.state.service
+    await service.access.check(request, scope)
+    return service
+
+
+def idempotency_key(request: HTTPConnection) -> str | None:
+    """The request's Idempotency-Key, if it has one."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
+        raise InputError(f"an Idempotency-Key has 1 to {LONGEST_KEY} characters; got {len(key)}")
+    return key

@@ -1,0 +1,76 @@
+"""Where live experiments are kept: an append-only log of events in SQLite or PostgreSQL, plus snapshots.
+
+A Session lives in memory; the Store holds the log whose fold it is. What is on disk, and how machines share it, is told
+in ``docs/store.md``. The simple way is a durable session, each of whose answers is on disk before you have it:
+
+>>> from driftbandits import Store
+>>> store = Store("sqlite://")  # gone with the process; "sqlite:///file.db" and "postgresql://..." stay
+>>> with store.open("button", arms=["red", "blue"]) as session:
+...     decision = session.ask()
+...     session.tell(decision.id, 1.0)
+<Outcome.NEW: 'new'>
+
+A service, which has many experiments and commits for all of them at once, uses the verbs beneath:
+
+- ``create``, ``experiments``, ``experiment``, ``set_status``: what was declared, as an ``Experiment``.
+- ``acquire(id)`` makes this process the experiment's one ``Writer``, or raises ``BusyError`` naming the other;
+  ``writer.session`` is loaded, and its ``journal`` collects events. ``renew`` the lease every few seconds, ``release``
+  at the end.
+- ``append([(writer, events), ...])``: one transaction for all, on disk when it returns. A writer that was taken over
+  gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
+  ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction.
+- ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 10,000 events or so.
+- ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; nobody needs to be its writer for that.
+- ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``prune_answers``.
+
+>>> writer = store.acquire("button")
+>>> decision = writer.session.ask()
+>>> events, writer.session.journal = writer.session.journal, []
+>>> store.append([(writer, events)])  # now, and not before, the decision may be handed out
+>>> store.release(writer)
+>>> store.experiment("button").last_seq
+3
+>>> store.close()
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from driftbandits.errors import InputError
+from driftbandits.store.errors import (
+    BusyError,
+    ExperimentExistsError,
+    FencedError,
+    StoreError,
+    UnknownExperimentError,
+)
+
+if TYPE_CHECKING or (find_spec("sqlalchemy") and find_spec("alembic")):
+    from driftbandits.store.answers import Answer
+    from driftbandits.store.experiments import Experiment
+    from driftbandits.store.store import Store
+    from driftbandits.store.tokens import Token
+    from driftbandits.store.writers import Writer
+else:
+
+    class Store:
+        """Stands for the Store where what it needs is not installed."""
+
+        def __init__(self, *_: Any, **__: Any) -> None:
+            raise InputError("a Store needs SQLAlchemy and alembic: pip install 'driftbandits[serve]'")
+
+
+__all__ = [
+    "Answer",
+    "BusyError",
+    "Experiment",
+    "ExperimentExistsError",
+    "FencedError",
+    "Store",
+    "StoreError",
+    "Token",
+    "UnknownExperimentError",
+    "Writer",
+]

@@ -1,0 +1,59 @@
+"""Answers kept under idempotency keys, so that a request sent twice is answered twice and done once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, insert, select, tuple_
+
+from driftbandits.store.database import Database
+from driftbandits.store.schema import answers
+
+
+class Answer(NamedTuple):
+    """What was answered to the request of ``key``. ``digest`` is the request's: the same key must mean the same."""
+
+    key: str
+    digest: str
+    response: str
+
+
+NO_EXPERIMENT = 0
+"""The scope of requests that create experiments; that of all others is their experiment's key."""
+CHUNK = 1000
+
+
+class Answers(Database):
+    """Verbs on idempotency keys; ``append`` writes them, in one transaction with what the request did."""
+
+    def answers(self, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Answer]:
+        """What was answered to those of the (scope, key) that were answered."""
+        where = tuple_(answers.c.experiment, answers.c.idempotency_key)
+        found = {}
+        with self.reading() as connection:
+            for first in range(0, len(asked), CHUNK):
+                statement = select(answers).where(where.in_(asked[first : first + CHUNK]))
+                for row in connection.execute(statement):
+                    found[row.experiment, row.idempotency_key] = Answer(row.idempotency_key, row.digest, row.response)
+        return found
+
+    def prune_answers(self, age: float) -> int:
+        """Forget answers older than ``age`` seconds; returns how many."""
+        with self.writing() as connection:
+            return connection.execute(delete(answers).where(answers.c.created < self.clock() - age)).rowcount
+
+    def _keep(self, connection: Connection, kept: list[tuple[int, Answer]]) -> None:
+        if kept:
+            now = self.clock()
+            rows = [
+                {
+                    "experiment": key,
+                    "idempotency_key": answer.key,
+                    "digest": answer.digest,
+                    "response": answer.response,
+                    "created": now,
+                }
+                for key, answer in kept
+            ]
+            connection.execute(insert(answers), rows)

@@ -1,0 +1,147 @@
+"""A database behind a URL: connections that are durable, transactions, and errors in plain words."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from driftbandits.errors import InputError
+from driftbandits.store.errors import StoreError
+from driftbandits.store.migrate import migrate
+
+PATIENCE = 10.0
+"""Seconds to wait for a server to answer, or for a locked file."""
+
+EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:password@host/name"'
+
+
+class Database:
+    """Opens the database, and brings its tables up to date."""
+
+    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
+        parsed = _parsed(url)
+        self.url = parsed.render_as_string(hide_password=True)
+        self.lease = lease
+        self.clock = time.time
+        self._errors: tuple[type[Exception], ...] = (DBAPIError, PoolTimeoutError)
+        with self._plain_words():
+            self.engine = self._connect(parsed, existing)
+            self._errors += (self.engine.dialect.loaded_dbapi.Error,)
+            weakref.finalize(self, self.engine.dispose)
+            self._writes = self.engine.execution_options(writes=True)
+            self.is_postgres = self.engine.dialect.name == "postgresql"
+            migrate(self.engine)
+
+    def close(self) -> None:
+        """Close all connections, as happens by itself when the Store is no longer used.
+
+        Writers that were not released can be taken over when their lease runs out or this process ends.
+        """
+        self.engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees one state of the database."""
+        with self._plain_words(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction: on disk when the block has ended, or not at all."""
+        with self._plain_words(), self._writes.begin() as connection:
+            yield connection
+
+    def _connect(self, url: URL, existing: bool) -> Engine:
+        if url.drivername == "sqlite":
+            return self._sqlite(url, existing)
+        try:
+            connect_args: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": int(PATIENCE)}
+            engine = create_engine(
+                url.set(drivername="postgresql+psycopg"),
+                isolation_level="READ COMMITTED",
+                pool_pre_ping=True,
+                pool_size=10,
+                connect_args=connect_args,
+            )
+        except ModuleNotFoundError:
+            raise InputError("PostgreSQL needs psycopg: pip install 'driftbandits[postgres]'") from None
+        event.listen(engine, "connect", _postgres_is_durable)
+        return engine
+
+    def _sqlite(self, url: URL, existing: bool) -> Engine:
+        """SQLite in a file: WAL, so that readers need not wait; and synced to disk at every commit."""
+        lasting = url.database not in (None, "", ":memory:")
+        if not lasting:
+            folder = tempfile.mkdtemp(prefix="driftbandits-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            url = url.set(database=str(Path(folder) / "store.db"))
+        elif existing and not Path(str(url.database)).exists():
+            raise InputError(f"there is no file {url.database}: name the one that holds the Store")
+        engine = create_engine(url, connect_args={"timeout": PATIENCE})
+
+        @event.listens_for(engine, "connect")
+        def set_up(connection: Any, _: Any) -> None:
+            connection.isolation_level = None  # transactions begin below, not where the driver thinks fit
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'OFF'}")
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            writes = connection.get_execution_options().get("writes")
+            # Writers take the lock at once: a transaction that began by reading cannot wait for it, only give up.
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+        return engine
+
+    @contextmanager
+    def _plain_words(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors as error:
+            raise StoreError(f"{self.url}: {_in_plain_words(error)}") from error
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+        known = parsed.drivername in ("sqlite", "postgresql", "postgres", "postgresql+psycopg")
+    except (ArgumentError, ValueError):
+        raise InputError(f"{EXAMPLES}; got {url!r}") from None
+    if not known:
+        raise InputError(f"{EXAMPLES}; got {parsed.render_as_string(hide_password=True)!r}")
+    return parsed
+
+
+def _postgres_is_durable(connection: Any, _: Any) -> None:
+    """A server may be set up to acknowledge before a commit is on its disk; ours may not."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+    connection.commit()
+
+
+WORDS = {
+    "unable to open database file": "cannot be opened: does the folder exist, and may you write there?",
+    "readonly database": "is read-only: a Store must be able to write",
+    "database is locked": f"has been locked by another program for {PATIENCE:.0f} seconds: let it finish, or stop it",
+    "not a database": "is not an SQLite database: name another file",
+    "disk is full": "the disk is full: nothing was written. Make room, and try again",
+    "disk I/O error": "the disk failed or is full: nothing was written",
+}
+
+
+def _in_plain_words(error: Exception) -> str:
+    said = str(getattr(error, "orig", error)).strip()
+    return next((words for part, words in WORDS.items() if part in said), " ".join(said.split()))

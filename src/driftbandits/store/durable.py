@@ -1,0 +1,120 @@
+"""A Session each of whose answers is on disk before you have it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Self, TypeVar
+
+from driftbandits.decisions import Decision, Outcome, Settled, TooOldError
+from driftbandits.errors import InputError
+from driftbandits.explanation import Explanation
+from driftbandits.session import Session
+from driftbandits.store.errors import StoreError
+from driftbandits.store.writers import Writers
+
+Answered = TypeVar("Answered")
+
+
+class DurableSession:
+    """The verbs of a Session on an experiment in a Store; ``with store.open(id) as session:`` makes one.
+
+    While it is open it is the experiment's only writer, and renews its lease in the background. After an error nothing
+    is lost: the next call starts from the log. It may be shared by threads.
+    """
+
+    def __init__(self, store: Writers, id: str) -> None:  # noqa: A002
+        self._store, self._writer = store, store.acquire(id)
+        self._status = self._writer.experiment.status
+        self._turn = threading.Lock()
+        self._unclear = False  # whether memory may differ from the log
+        self._ended = threading.Event()
+        threading.Thread(target=self._renew, daemon=True, name=f"lease of {id}").start()
+
+    def ask(self) -> Decision:
+        """Which arm to pull now."""
+        return self.ask_many(1)[0]
+
+    def ask_many(self, count: int) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now."""
+        if self._status != "running":
+            raise InputError(f"{self._writer.experiment.id!r} is {self._status}: it makes no Decisions")
+        return self._durably(lambda session: session.ask_many(count))
+
+    def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002
+        """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
+        outcome = self.tell_many([(id, reward)])[0]
+        if outcome in (Outcome.NEW, Outcome.AGAIN):
+            return outcome
+        raise self._writer.session.refusal(outcome, id, reward)
+
+    def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
+        """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+        rewards = list(rewards)
+        outcomes = self._durably(lambda session: session.tell_many(rewards))
+        session, id = self._writer.session, self._writer.experiment.id  # noqa: A001
+        for index, (decision, reward) in enumerate(rewards):
+            if outcomes[index] is Outcome.EXPIRED and not session.remembers(decision):
+                outcomes[index] = self._store.outcome(id, int(decision.rpartition("-")[2]), reward)
+        return outcomes
+
+    def settle(self) -> list[Settled]:
+        """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""
+        return self._durably(lambda session: session.settle())
+
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why that arm, however long ago."""
+        try:
+            return self._durably(lambda session: session.explain(decision))
+        except TooOldError:
+            id = decision.id if isinstance(decision, Decision) else decision  # noqa: A001
+            return self._store.explain(self._writer.experiment.id, int(id.rpartition("-")[2]))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others write."""
+        self._ended.set()
+        with suppress(StoreError), self._turn:  # a Store out of reach will see the lease run out
+            self._store.release(self._writer)
+
+    def _durably(self, call: Callable[[Session], Answered]) -> Answered:
+        with self._turn:
+            if self._ended.is_set():
+                raise InputError("this session is closed: open it again")
+            if self._unclear:
+                self._writer = self._store.reload(self._writer)
+            self._unclear = True  # until all is written, whatever ends this call: an error, or Ctrl-C
+            try:
+                answered = call(self._writer.session)
+            except InputError:  # refused; but what was due meanwhile has been settled
+                self._write()
+                raise
+            self._write()
+            return answered
+
+    def _write(self) -> None:
+        writer, session = self._writer, self._writer.session
+        events, session.journal = session.journal or [], []
+        if events:
+            self._store.append([(writer, events)])
+        self._unclear = False
+        if writer.snapshot_due:
+            taken = writer.snapshot()
+            writer.saved = taken.seq  # when it fails, again after as many events: the log alone is enough
+            with suppress(StoreError):
+                self._store.snapshot(writer, taken)
+
+    def _renew(self) -> None:
+        while not self._ended.wait(self._store.lease / 3):
+            with suppress(StoreError), self._turn:
+                self._store.renew([self._writer])
+                self._status = self._store.experiment(self._writer.experiment.id).status

@@ -1,0 +1,173 @@
+"""Experiments as they were declared."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from driftbandits.checks import check_drift
+from driftbandits.errors import InputError
+from driftbandits.policies import Policy
+from driftbandits.recipe import build, describe
+from driftbandits.session import Session
+from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
+from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError
+from driftbandits.store.schema import experiments, writers
+
+STATUSES = ("running", "paused", "archived")
+REMEMBER = 10_000
+"""How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What was declared of an experiment, and where its log and its writer stand.
+
+    ``policy`` is the policy's description as JSON. ``drift`` is the delta that its owner declared, if any; no policy
+    learns it from here, but an alarm may compare. ``holder`` is None when nobody is the writer.
+    """
+
+    key: int
+    id: str
+    title: str
+    policy: dict[str, Any]
+    arms: list[str]
+    seed: int
+    timeout: float | None
+    default_reward: float | None
+    explore: float
+    drift: float | None
+    created: float
+    status: str
+    last_seq: int
+    epoch: int
+    holder: str | None
+    url: str | None
+    lease_until: float
+
+    def session(self) -> Session:
+        """The Session before its first event."""
+        return Session(
+            build(self.policy),
+            self.arms,
+            self.seed,
+            timeout=self.timeout,
+            default_reward=self.default_reward,
+            explore=self.explore,
+            name=self.id,
+            remember=REMEMBER,
+        )
+
+
+EVERYTHING = select(
+    experiments,
+    writers.c.last_seq,
+    writers.c.epoch,
+    writers.c.holder,
+    writers.c.url,
+    writers.c.lease_until,
+).join_from(experiments, writers, experiments.c.key == writers.c.experiment)
+
+
+class Experiments(Answers):
+    """Verbs on experiments."""
+
+    def create(
+        self,
+        id: str,  # noqa: A002 - the word users know
+        *,
+        arms: Sequence[str],
+        policy: Policy | None = None,
+        seed: int = 0,
+        timeout: float | None = None,
+        default_reward: float | None = None,
+        explore: float = 0.0,
+        title: str = "",
+        drift: float | None = None,
+        answer: Callable[[Experiment], Answer] | None = None,
+    ) -> Experiment:
+        """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
+
+        ``answer`` makes of the new experiment what is kept under an idempotency key, in the same transaction.
+        """
+        check_id(id)
+        session = Session(  # checks the rest
+            policy,
+            arms,
+            seed,
+            timeout=timeout,
+            default_reward=default_reward,
+            explore=explore,
+        )
+        declared = {
+            "id": id,
+            "title": title,
+            "policy": json.dumps(describe(session.policy)),
+            "arms": json.dumps(session.arms),
+            "seed": str(session.seed),
+            "timeout": session.timeout,
+            "default_reward": None if default_reward is None else float(default_reward),
+            "explore": session.explore,
+            "drift": None if drift is None else check_drift(drift),
+            "created": self.clock(),
+            "status": "running",
+        }
+        with self.writing() as connection:
+            try:
+                key = connection.execute(insert(experiments), declared).inserted_primary_key[0]  # type: ignore[index]
+            except IntegrityError:
+                raise ExperimentExistsError(
+                    f"there is an experiment {id!r} already: choose another id, or open that one"
+                ) from None
+            connection.execute(insert(writers), {"experiment": key, "last_seq": 0, "epoch": 0, "lease_until": 0.0})
+            created = _experiment(connection.execute(EVERYTHING.where(experiments.c.key == key)).one())
+            if answer is not None:
+                self._keep(connection, [(NO_EXPERIMENT, answer(created))])
+        return created
+
+    def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
+        """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on."""
+        statement = EVERYTHING.where(experiments.c.id > after).order_by(experiments.c.id).limit(limit)
+        with self.reading() as connection:
+            return [_experiment(row) for row in connection.execute(statement)]
+
+    def experiment(self, id: str) -> Experiment:  # noqa: A002
+        """One experiment; UnknownExperimentError if there is none of that id."""
+        with self.reading() as connection:
+            row = connection.execute(EVERYTHING.where(experiments.c.id == id)).one_or_none()
+        if row is None:
+            raise UnknownExperimentError(f"there is no experiment {id!r} in {self.url}")
+        return _experiment(row)
+
+    def set_status(self, id: str, status: str) -> None:  # noqa: A002
+        """Let it run, pause it, or archive it. The log stays."""
+        if status not in STATUSES:
+            raise InputError(f"status must be one of {', '.join(STATUSES)}; got {status!r}")
+        with self.writing() as connection:
+            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(status=status))
+        if not changed.rowcount:
+            raise UnknownExperimentError(f"there is no experiment {id!r} in {self.url}")
+
+
+def check_id(id: str) -> None:  # noqa: A002
+    """An id is part of URLs and of every Decision's id.
+
+    >>> check_id("a b")
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: an id has 1 to 64 letters, digits, "-" and "_", and begins with no sign; got 'a b'
+    """
+    if not (isinstance(id, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", id)):
+        raise InputError(f'an id has 1 to 64 letters, digits, "-" and "_", and begins with no sign; got {id!r}')
+
+
+def _experiment(row: Row[Any]) -> Experiment:
+    found = dict(row._mapping)
+    for name in ("policy", "arms", "seed"):
+        found[name] = json.loads(found[name])
+    return Experiment(**found)

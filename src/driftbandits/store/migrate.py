@@ -1,0 +1,51 @@
+"""Brings a database's tables up to date, step by step, however old they are; safe when two processes try at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, inspect, text
+
+from driftbandits.errors import InputError
+from driftbandits.store.schema import REVISION
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+TURN = 5_873_209_214
+"""Of PostgreSQL's advisory lock: one process migrates, the others wait and then find it done."""
+
+
+def migrate(engine: Engine) -> None:
+    """Apply the migrations that are missing. A database of a newer version is refused."""
+    with engine.connect() as connection:
+        if _revision(connection) == REVISION:
+            return
+    with engine.execution_options(writes=True).begin() as connection:  # SQLite: the write lock is ours
+        if engine.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
+        if _revision(connection) < REVISION:
+            _upgrade(connection)
+
+
+def _revision(connection: Connection) -> str:
+    """The last migration applied; an empty database has none."""
+    if not inspect(connection).has_table("alembic_version"):
+        return ""
+    found = str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+    if found > REVISION:
+        raise InputError(
+            f"the database is of a newer version (schema {found}; this driftbandits knows {REVISION}): "
+            "pip install --upgrade driftbandits"
+        )
+    return found
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+
+    script = ScriptDirectory(MIGRATIONS, version_locations=[MIGRATIONS])
+    environment = EnvironmentContext(Config(), script, fn=lambda revision, _: script._upgrade_revs("head", revision))
+    environment.configure(connection=connection)
+    with environment:
+        environment.run_migrations()

@@ -1,0 +1,1 @@
+"""The migrations, one file each, applied in the order of their revisions; none is ever changed."""

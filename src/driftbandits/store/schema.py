@@ -1,0 +1,111 @@
+"""The tables. What is written at every commit (``writers``, ``events``) is kept apart from what is declared once."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    text,
+)
+
+REVISION = "0002"
+"""The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
+
+metadata = MetaData()
+
+experiments = Table(
+    "experiments",
+    metadata,
+    Column("key", Integer, primary_key=True),
+    Column("id", String(64), nullable=False, unique=True),
+    Column("title", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("arms", Text, nullable=False),
+    Column("seed", String(20), nullable=False),  # up to 2**64 - 1, which no integer column holds
+    Column("timeout", Double),
+    Column("default_reward", Double),
+    Column("explore", Double, nullable=False),
+    Column("drift", Double),
+    Column("created", Double, nullable=False),
+    Column("status", String(8), nullable=False),
+)
+
+writers = Table(
+    "writers",
+    metadata,
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("holder", Text),
+    Column("url", Text),
+    Column("lease_until", Double, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    # No foreign key: every append moves the experiment's row of ``writers`` first, which checks as much for less.
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", String(1), nullable=False),  # "a" asked, "t" told, "s" settled
+    Column("step", BigInteger, nullable=False),
+    Column("arm", SmallInteger),
+    Column("reward", Double),
+    Column("time", Double, nullable=False),
+    Column("due", Double),
+    Column("probability", Double),
+    sqlite_with_rowid=False,
+)
+# One step is asked once and answered once, whatever else goes wrong. The same indexes find a step.
+IS_ASKED, IS_ANSWER = text("kind = 'a'"), text("kind <> 'a'")
+Index("asked_once", events.c.experiment, events.c.step, unique=True, sqlite_where=IS_ASKED, postgresql_where=IS_ASKED)
+Index(
+    "answered_once", events.c.experiment, events.c.step, unique=True, sqlite_where=IS_ANSWER, postgresql_where=IS_ANSWER
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("whole", Boolean, nullable=False),  # old ones forget the answered Decisions, which takes most of the room
+    Column("data", LargeBinary, nullable=False),
+)
+
+views = Table(
+    "views",
+    metadata,
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("scope", String(8), nullable=False),
+    Column("created", Double, nullable=False),
+    Column("revoked", Double),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("idempotency_key", String(255), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("response", Text, nullable=False),
+    Column("created", Double, nullable=False, index=True),
+)

@@ -1,0 +1,188 @@
+"""One writer per experiment: leases say when another may take over, epochs make sure that the old one cannot write.
+
+``acquire`` raises the experiment's ``epoch``; ``append`` moves ``last_seq`` from where its writer knows it to be, and
+only in the writer's own epoch (compare and swap). So whatever clocks say, and however late a stalled process wakes up,
+the log grows by one writer's hand at a time. Leases are a courtesy that keeps processes from taking over needlessly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Update, select, update
+
+from driftbandits.decisions import Event
+from driftbandits.session import Session
+from driftbandits.store.answers import Answer
+from driftbandits.store.errors import BusyError, FencedError
+from driftbandits.store.experiments import Experiment
+from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
+from driftbandits.store.holder import is_dead, new_holder
+from driftbandits.store.log import row_of
+from driftbandits.store.schema import writers
+
+
+@dataclass(eq=False)
+class Writer:
+    """The right to append to one experiment, and its Session. ``seq`` is the last event known to be in the log."""
+
+    experiment: Experiment
+    epoch: int
+    seq: int
+    session: Session
+    saved: int = 0
+
+    @property
+    def snapshot_due(self) -> bool:
+        """Whether it is time to save a snapshot; rarer when it is large, so that snapshots never outweigh the log."""
+        return self.seq - self.saved >= max(SNAPSHOT_EVERY, self.session.open)
+
+    def snapshot(self) -> Snapshot:
+        """The Session as it is now, which may be ahead of the log."""
+        return Snapshot.of(self.session)
+
+
+class Writers(History):
+    """Verbs of writers."""
+
+    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
+        super().__init__(url, lease=lease, existing=existing)
+        self.holder = new_holder()
+
+    def answer(self, id: str, key: str) -> Answer | None:  # noqa: A002
+        """What was answered to that key of an experiment, or None."""
+        where = (self.experiment(id).key, key)
+        return self.answers([where]).get(where)
+
+    def acquire(self, id: str, url: str | None = None) -> Writer:  # noqa: A002
+        """Become the experiment's writer; ``url`` tells others where this process answers.
+
+        BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.
+        """
+        experiment = self.experiment(id)
+        with self.writing() as connection:
+            head = _locked_head(connection, experiment.key)
+            if head.holder and head.lease_until > self.clock() and not is_dead(head.holder):
+                raise BusyError(
+                    f"{id!r} is being written by {head.holder}{f' at {head.url}' if head.url else ''}, for at least "
+                    f"{head.lease_until - self.clock():.0f} seconds more: ask there, or wait",
+                    head.holder,
+                    head.url,
+                    head.lease_until,
+                )
+            self._take(connection, head, url)
+        return self._loaded(experiment, head)
+
+    def reload(self, writer: Writer) -> Writer:
+        """Start again from the log, after an error left it unclear what is in there. FencedError if another took over.
+
+        The new epoch makes sure that nothing of the old one is still on its way.
+        """
+        with self.writing() as connection:
+            head = _locked_head(connection, writer.experiment.key)
+            if head.epoch != writer.epoch:
+                raise _fenced([writer])
+            self._take(connection, head, head.url)
+        return self._loaded(writer.experiment, head)
+
+    def renew(self, held: Iterable[Writer]) -> list[Writer]:
+        """Prolong the leases; returns the writers that were taken over meanwhile."""
+        lost = []
+        with self.writing() as connection:
+            for writer in sorted(held, key=_by_key):
+                statement = _mine(writer.experiment.key, writer.epoch).values(lease_until=self.clock() + self.lease)
+                if not connection.execute(statement).rowcount:
+                    lost.append(writer)
+        return lost
+
+    def release(self, writer: Writer) -> None:
+        """Let another write, at once. A writer that was taken over has nothing to release, which is fine too."""
+        with self.writing() as connection:
+            connection.execute(
+                _mine(writer.experiment.key, writer.epoch).values(holder=None, url=None, lease_until=0.0)
+            )
+
+    def append(
+        self,
+        batches: Iterable[tuple[Writer, Sequence[Event]]],
+        answers: Iterable[tuple[Writer, Answer]] = (),
+    ) -> None:
+        """Append events of many experiments, and answers to idempotency keys, in one transaction.
+
+        All is on disk when this returns. Otherwise FencedError names those that are no longer the writer, and nothing
+        was written; or another StoreError: then nothing is known, and ``reload`` finds out.
+        """
+        grouped: dict[Writer, list[Event]] = {}
+        for writer, fresh in batches:
+            grouped.setdefault(writer, []).extend(fresh)
+        # In one order everywhere, so that no two processes wait for each other.
+        moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
+        heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
+        rows = [
+            row_of(writer.experiment.key, seq, event)
+            for writer in moving
+            for seq, event in enumerate(grouped[writer], writer.seq + 1)
+        ]
+        kept = [(writer.experiment.key, answer) for writer, answer in answers]
+        if not rows and not kept:
+            return
+        with self.writing() as connection:
+            if rows:
+                if self._advance(connection, heads) != len(heads):
+                    raise _fenced(
+                        [writer for writer in moving if not self._holds(connection, writer, len(grouped[writer]))]
+                    )
+                self._insert(connection, rows)
+            self._keep(connection, kept)
+        for writer in moving:
+            writer.seq += len(grouped[writer])
+
+    def snapshot(self, writer: Writer, taken: Snapshot | None = None) -> None:
+        """Save a snapshot: ``taken`` by ``writer.snapshot()`` at any time since, or else now."""
+        taken = taken or writer.snapshot()
+        with self.writing() as connection:
+            head = connection.execute(select(writers).where(writers.c.experiment == writer.experiment.key)).one()
+            # In my own epoch what the log holds is what my memory did; beyond the log's end it is nothing yet.
+            if head.epoch != writer.epoch or head.last_seq < taken.seq:
+                raise _fenced([writer])
+            self._save(connection, writer.experiment.key, taken)
+        writer.saved = max(writer.saved, taken.seq)
+
+    def _take(self, connection: Connection, head: Row[Any], url: str | None) -> None:
+        values = {"holder": self.holder, "url": url, "lease_until": self.clock() + self.lease}
+        connection.execute(_mine(head.experiment, head.epoch).values(epoch=head.epoch + 1, **values))
+
+    def _loaded(self, experiment: Experiment, head: Row[Any]) -> Writer:
+        """From the log as it was when the epoch became ours: from then on it is ours alone to append to."""
+        session, saved = self._session(experiment, head.last_seq)
+        session.journal = []
+        return Writer(experiment, head.epoch + 1, head.last_seq, session, saved)
+
+    def _holds(self, connection: Connection, writer: Writer, count: int) -> bool:
+        """Whether this writer's head moved by ``count``, inside the transaction that tried."""
+        head = connection.execute(select(writers).where(writers.c.experiment == writer.experiment.key)).one()
+        return bool(head.epoch == writer.epoch and head.last_seq == writer.seq + count)
+
+
+def _locked_head(connection: Connection, key: int) -> Row[Any]:
+    """Where the log and its writer stand; nobody else can change it before this transaction ends."""
+    return connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
+
+
+def _mine(key: int, epoch: int) -> Update:
+    return update(writers).where(writers.c.experiment == key, writers.c.epoch == epoch)
+
+
+def _by_key(writer: Writer) -> int:
+    return writer.experiment.key
+
+
+def _fenced(lost: list[Writer]) -> FencedError:
+    ids = [writer.experiment.id for writer in lost]
+    return FencedError(
+        f"{', '.join(map(repr, ids))}: this process is no longer the writer, or its memory is not what the log holds. "
+        "Nothing was written; open it again",
+        ids,
+    )

@@ -1,0 +1,214 @@
+"""Sweep: a declared grid that can be checked, run, stopped and gone on with."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from driftbandits.engine import progress_bar
+from driftbandits.errors import FeasibilityWarning, InputError
+from driftbandits.sweep import executors
+from driftbandits.sweep.blocks import Block
+from driftbandits.sweep.cells import Cell
+from driftbandits.sweep.directory import Directory, read
+from driftbandits.sweep.drive import drive
+from driftbandits.sweep.grid import Declaration, GridError, cells_of, home_of
+from driftbandits.sweep.pace import Pace
+from driftbandits.sweep.plan import Plan, Until
+from driftbandits.sweep.tasks import VERSION
+from driftbandits.sweep.toml import read_declaration
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Sweep:
+    """Regret over a grid of policies, instances, noises and their parameters; see ``docs/sweeps.md``.
+
+    ``grid`` maps names to one value, a list, or a range such as ``{"log": [1e-6, 1e-2], "points": 5}``; all are
+    crossed. Each table in ``zipped`` holds lists of one length whose values go together. ``policies`` and ``instances``
+    give names to settings. Every cell has ``runs`` runs, unless ``runs`` is a parameter too. With ``fresh_worlds`` each
+    run draws a world of its own, where the family is a random one.
+
+    >>> sweep = Sweep({"policy": ["RoundRobin", "SWUCBSharp"], "instance": "toggling", "horizon": [100, 1_000]}, runs=3)
+    >>> len(sweep.cells), sweep.cells[-1].columns
+    (4, {'policy': 'SWUCBSharp', 'instance': 'toggling', 'noise': 'gaussian', 'horizon': 1000})
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = sweep.run(folder)
+    >>> table.columns, table["regret"].list.mean().round(1).to_list()[:2]
+    (['cell', 'policy', 'instance', 'noise', 'horizon', 'first_run', 'runs', 'regret', 'realised'], [40.0, 400.0])
+    """
+
+    def __init__(
+        self,
+        grid: Mapping[str, Any],
+        *,
+        zipped: Sequence[Mapping[str, Any]] = (),
+        policies: Mapping[str, Mapping[str, Any]] | None = None,
+        instances: Mapping[str, Mapping[str, Any]] | None = None,
+        name: str = "sweep",
+        runs: int = 100,
+        seed: int = 0,
+        fresh_worlds: bool = False,
+    ) -> None:
+        self.declared = Declaration(grid, zipped, policies or {}, instances or {}, name, runs, seed, fresh_worlds)
+        self.cells = cells_of(self.declared)
+        self._notes: list[str] = []
+        self._horizons = self._tried()
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Sweep:
+        """The sweep in a TOML file; what is wrong in it is reported with its line and key."""
+        declared, located = read_declaration(Path(path))
+        with located():
+            return Sweep(**declared)
+
+    def _tried(self) -> list[int]:
+        """Build every world and policy once, in a short form where it is long; answers the true horizons."""
+        worlds: dict[str, tuple[Any, int]] = {}
+        horizons = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for cell in self.cells:
+                kind = "instance"
+                try:
+                    if cell.world_key not in worlds:
+                        _, world, horizon = cell.shortened()
+                        worlds[cell.world_key] = world, horizon
+                    world, horizon = worlds[cell.world_key]
+                    kind = "policy"
+                    policy = cell.make_policy(world)
+                    policy.check_arms(world.n_arms) if hasattr(policy, "check_arms") else policy.init(world.n_arms)
+                    kind = "noise"
+                    cell.make_noise()
+                except (InputError, TypeError, ValueError, AttributeError) as error:
+                    raise self._blamed(cell, kind, error) from error
+                horizons.append(horizon)
+        infeasible = [str(one.message) for one in caught if issubclass(one.category, FeasibilityWarning)]
+        if infeasible:
+            self._notes.append(f"in {len(infeasible)} of {len(self.cells)} cells: {infeasible[0]}")
+        return horizons
+
+    def _blamed(self, cell: Cell, kind: str, error: Exception) -> GridError:
+        """The error with the key of the parameter it speaks of, and the cell."""
+        words = re.findall(r"\w+", str(error))
+        speaks_of = [name for name in cell.columns if re.sub(r"^(policy|instance|noise)_", "", name) in words]
+        home = home_of(self.declared, cell.columns, [*speaks_of, kind])
+        hint = "" if isinstance(error, InputError) else "; a value that is a list itself is written [[0.9, 0.1]]"
+        return GridError(home, f"{error}{hint} (in the cell {cell})")
+
+    @functools.cached_property
+    def _identity(self) -> dict[str, Any]:
+        """What makes this sweep another than others, as JSON."""
+        declared = {name: _named(value) for name, value in vars(self.declared).items()}
+        plain: dict[str, Any] = json.loads(json.dumps(declared))
+        paths = {cell.family_arguments["path"] for cell in self.cells if "path" in cell.family_arguments}
+        files = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+        return {**plain, "files": files, "version": VERSION, "cells": len(self.cells)}
+
+    def run(
+        self,
+        directory: str | os.PathLike[str],
+        executor: Executor | None = None,
+        *,
+        workers: int | None = None,
+        until: str | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Run what is missing in ``directory``, and return everything that is there, as ``read`` does.
+
+        ``executor`` is any of ``concurrent.futures``'s kind (Dask: ``Client(...).get_executor(pure=False)``), threads
+        unless given; ``workers`` is how many tasks it runs at once. ``until="ci<0.02"`` adds runs to each cell until
+        the 95 % interval of its mean regret reaches less than 2 % of it to each side.
+        """
+        chosen = executors.threads(workers) if executor is None else executors.given(executor, workers)
+        wanted = None if until is None else Until.parse(until)
+        with chosen as pool:
+            return self.run_on(pool, directory, wanted, progress, lambda line: None)
+
+    def run_on(
+        self,
+        pool: executors.Pool,
+        directory: str | os.PathLike[str],
+        until: Until | None,
+        progress: bool | None,
+        say: Callable[[str], None],
+    ) -> pl.DataFrame:
+        """``run`` on a pool that is there already, telling ``say`` what will be done."""
+        digest = hashlib.sha256(json.dumps(self._identity, sort_keys=True).encode()).hexdigest()
+        target = Directory(Path(directory), self.cells, self._identity, digest)
+        with target.opened(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FeasibilityWarning)  # said once, in the notes
+            finished, damaged = target.finished()
+            for name in damaged:
+                say(f"note: {target.path / name} was cut short or damaged; it is set aside, and its blocks run again")
+            plan = Plan(self.cells, self._horizons, _blocks(finished), until)
+            pace = Pace()
+            if plan.todo:
+                pace.measure(self.cells, self._horizons)
+            for line in self._notes:
+                say(f"note: {line}")
+            say(self._announcement(plan, pace, pool, finished.height, until))
+            with progress_bar("sweeping", plan.steps, progress) as show:
+                drive(plan, target, pool, pace, show, say)
+            for cell in plan.short_of_runs:
+                say(f"note: its runs were not enough for an interval so narrow: {cell}")
+        return read(directory)
+
+    def _announcement(self, plan: Plan, pace: Pace, pool: executors.Pool, there: int, until: Until | None) -> str:
+        runs = sum(block.runs for block in plan.todo)
+        what = f"{self.declared.name}: {len(self.cells):,} cells"
+        if there:
+            what += f", {there:,} blocks finished before"
+        if not plan.todo:
+            return f"{what}, nothing is missing"
+        seconds = plan.seconds(pace) / max(1, pool.slots())
+        more = "; then more runs where they are needed" if until else ""
+        return (
+            f"{what}, {runs:,} runs to do in {len(plan.todo):,} blocks, {plan.steps:.3g} steps: "
+            f"about {_spoken(seconds)} {pool.where}{more}"
+        )
+
+
+def _blocks(table: pl.DataFrame) -> list[tuple[Block, Any]]:
+    columns = (table[name].to_list() for name in ("cell", "first_run", "runs"))
+    regrets = (np.asarray(values) for values in table["regret"])
+    return [(Block(*key), values) for *key, values in zip(*columns, regrets, strict=True)]
+
+
+def _named(value: Any) -> Any:
+    """Classes and functions by their names, arrays as lists."""
+    if isinstance(value, Mapping):
+        return {str(name): _named(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, range)):
+        return [_named(one) for one in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return f"{value.__module__}:{value.__qualname__}" if callable(value) else value
+
+
+def _spoken(seconds: float) -> str:
+    """Seconds as a person says them.
+
+    >>> _spoken(0.3), _spoken(42), _spoken(754), _spoken(9_000)
+    ('a second', '42 s', '12 min 34 s', '2 h 30 min')
+    """
+    whole = max(1, round(seconds))
+    if whole == 1:
+        return "a second"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

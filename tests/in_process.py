@@ -1,0 +1,72 @@
+"""A service in a thread of the test's own process, over real HTTP, so that a test can look inside."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from driftbandits.service import Settings, create_app
+from driftbandits.service.held import Held
+from driftbandits.service.state import Service
+
+ARMS = ["red", "blue"]
+
+
+class Running:
+    """A service, and a client that speaks to it."""
+
+    def __init__(self, service: Service, url: str, http: httpx.Client) -> None:
+        self.service, self.url, self.http = service, url, http
+
+    def create(self, id: str = "button", **declared: Any) -> str:  # noqa: A002
+        """A new experiment's path."""
+        response = self.http.post("/v1/experiments", json={"id": id, "arms": ARMS, **declared})
+        assert response.status_code == 201, response.text
+        return f"/v1/experiments/{id}"
+
+    def held(self, id: str = "button") -> Held:  # noqa: A002
+        return self.service.keeper.held[id]
+
+    def everything(self) -> tuple[Any, ...]:
+        """All that must not change when a request is refused: logs, memory, declarations."""
+        store = self.service.store
+        return tuple(
+            (
+                each.id,
+                each.status,
+                list(store.events(each.id)),
+                self.service.keeper.held[each.id].session.snapshot() if each.id in self.service.keeper.held else None,
+            )
+            for each in store.experiments()
+        )
+
+
+@contextmanager
+def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
+    """A service on a free port, until the block ends; then it shuts down gracefully."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        gate = create_app(Settings(store=store, url=url, **settings))
+        config = uvicorn.Config(
+            gate, loop="uvloop", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
+        )
+        server = uvicorn.Server(config)
+        gate.app.state.stopping = lambda: server.should_exit
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive(), "the service did not start"
+                time.sleep(0.005)
+            with httpx.Client(base_url=url, timeout=60) as http:
+                yield Running(gate.app.state.service, url, http)
+        finally:
+            server.should_exit = True
+            thread.join()

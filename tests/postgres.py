@@ -1,0 +1,134 @@
+"""A real PostgreSQL for the tests: Debian's package, started on a free port in a directory of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from debian import found_or_installed
+
+# The server ends with whoever holds the other end of its standard input, even one killed with -9.
+UNTIL_INPUT_ENDS = """
+"$0"/postgres -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$1" -c fsync="$3" \
+    -c max_connections=200 > "$1/log" 2>&1 &
+read -r _
+kill -INT $!
+wait
+rm -rf "$1"
+"""
+NAMES = count()
+
+
+class Server:
+    """A PostgreSQL server that lives as long as this process, or until ``stop``.
+
+    ``fsync`` costs time, and guards against loss of power, which tests of killed processes do not have.
+    """
+
+    def __init__(self, fsync: bool = False) -> None:
+        binaries, self.user = found_or_installed("postgresql", _found, _no_server_for_everyone), _user()
+        folder = tempfile.mkdtemp(prefix="driftbandits-postgres-")
+        if self.user:
+            shutil.chown(folder, self.user, self.user)
+        options = ("-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        _run([f"{binaries}/initdb", "-D", folder, *options], self.user)
+        self.port = _free_port()
+        self._process = subprocess.Popen(
+            ["sh", "-c", UNTIL_INPUT_ENDS, binaries, folder, str(self.port), "on" if fsync else "off"],
+            stdin=subprocess.PIPE,
+            **_as(self.user),
+        )
+        for _ in range(600):
+            ready = subprocess.run(
+                [f"{binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], **_as(self.user)
+            )
+            if ready.returncode == 0:
+                return
+            time.sleep(0.05)
+        log = Path(folder, "log").read_text()
+        self.stop()
+        raise RuntimeError(f"PostgreSQL did not start:\n{log}")
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The URL of a new, empty database, which is dropped at the end."""
+        name = f"test_{next(NAMES)}"
+        self._execute(f"CREATE DATABASE {name}")
+        try:
+            yield f"postgresql://tester@127.0.0.1:{self.port}/{name}"
+        finally:
+            self._execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def stop(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait()
+
+    def _execute(self, statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(f"postgresql://tester@127.0.0.1:{self.port}/postgres", autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@cache
+def server() -> Server:
+    """The one server of this process; where there is none and none can be installed, the test is skipped."""
+    import atexit
+
+    started = Server()
+    atexit.register(started.stop)
+    return started
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """The URL of a new, empty database on the one server of this process."""
+    with server().database() as url:
+        yield url
+
+
+def _found() -> str | None:
+    """The folder of the newest server."""
+    by_version = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
+    initdb = str(by_version[-1]) if by_version else shutil.which("initdb")
+    return str(Path(initdb).resolve().parent) if initdb else None
+
+
+def _no_server_for_everyone() -> None:
+    """Debian would start one, and at every boot, unless it was told otherwise."""
+    settings = Path("/etc/postgresql-common/createcluster.conf")
+    if not settings.exists():
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text("create_main_cluster = false\n")
+
+
+def _user() -> str | None:
+    """PostgreSQL refuses to run as root."""
+    return "postgres" if os.geteuid() == 0 else None
+
+
+def _as(user: str | None) -> dict[str, Any]:
+    return {"user": user, "group": user, "extra_groups": [], "cwd": "/"} if user else {}
+
+
+def _run(command: list[str], user: str | None) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, **_as(user))
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,52 @@
+"""The long forms of two tests: 100 kills on each store, and a million wrong requests (``make soak``)."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import postgres
+from crash import storm
+from fuzz import fuzz_at_random, fuzz_by_schema
+from in_process import serving
+from test_service_fuzz import check_memory, prepare
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100, help="of services, on each store")
+    parser.add_argument("--requests", type=int, default=1_000_000, help="gone wrong at random")
+    parser.add_argument("--examples", type=int, default=2000, help="of every operation, made up from the schema")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="to see a failure again")
+    arguments = parser.parse_args()
+    print(f"seed {arguments.seed}")
+    stalls = max(1, arguments.kills // 10)
+    with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+        url = f"sqlite:///{folder}/file.db"
+        often = f"{arguments.kills} kills and {stalls} stalls"
+        _report(f"SQLite, {often}", storm(url, arguments.kills, stalls, arguments.seed))
+        with postgres.database() as url:
+            _report(f"PostgreSQL, {often}", storm(url, arguments.kills, stalls, arguments.seed))
+        with serving() as running:
+            prepare(running)
+            port, seen = int(running.url.rpartition(":")[2]), Counter[int]()
+            parts = max(1, arguments.requests // 50_000)
+            for part in range(parts):
+                seen += fuzz_at_random(port, arguments.seed + part, arguments.requests // parts)
+                print(f"\r{seen.total():,} of {arguments.requests:,} requests", end="", flush=True)
+            check_memory(running)
+            _report("\rrequests gone wrong", seen)
+            made_up = fuzz_by_schema(running.url, Path(folder), arguments.seed, arguments.examples)
+            check_memory(running)
+            print(f"requests made up from the schema: {made_up:,}, no failure")
+
+
+def _report(what: str, seen: Counter[str] | Counter[int]) -> None:
+    print(f"{what}: {', '.join(f'{count:,} {kind}' for kind, count in sorted(seen.items()))}; nothing lost, no failure")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Do estimates hit the truth, and intervals hold it? Logs of a known world, against policies simulated in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+from driftbandits.intervals import t_quantile
+from naive_offline import greedy_log
+
+LOGS, STEPS, SIGMA = 200, 3_000, 0.3
+FEWEST = 172
+"""Of 200 intervals, each right with probability 0.95, fewer are with a chance of 3e-7."""
+WIDEST = 1.3
+"""How much wider than needed intervals may be; that of 200 estimates is known to 5 %."""
+WORLD = db.instances.sinusoid(STEPS, drift=1e-3)
+
+
+def truth(policy: Any, chance: float) -> float:
+    """What the policy earns per step at steps of the world that chance picked, in the mean over 800 runs."""
+    rng, earned = np.random.Generator(np.random.SFC64(7)), []
+    for seed in range(200):
+        world = db.Instance(WORLD.means[rng.random(STEPS) < chance])
+        regret = db.simulate({"it": policy}, world, db.Gaussian(SIGMA), runs=4, seed=seed, checkpoints=1).regret["it"]
+        earned.append(world.best_mean.mean() - regret[:, -1].mean() / world.horizon)
+    return float(np.mean(earned))
+
+
+@pytest.mark.parametrize("explore", [1.0, 0.3], ids=["uniform", "greedy"])
+def test_estimates_and_intervals(explore: float) -> None:
+    policies = {"AutoTS": db.AutoTS(), "UCB1": db.UCB1(), "turns": db.RoundRobin()}
+    true = {name: truth(policy, explore / 2) for name, policy in policies.items()}
+    true |= {f"only {arm}": WORLD.means[:, arm].mean() for arm in (0, 1)} | {"Uniform": WORLD.means.mean()}
+    estimates: dict[str, list[float]] = {name: [] for name in true}
+    reach = dict.fromkeys(true, 0.0)
+    holds = dict.fromkeys([*true, "AutoTS - only 0", "turns - Uniform"], 0)
+    for seed in range(LOGS):
+        log = greedy_log(WORLD, explore, SIGMA, seed)
+        result = db.replay(log, policies, replicates=20, seed=seed, workers=1)
+        for row in result.table().iter_rows(named=True):
+            if row["policy"] in true:
+                estimates[row["policy"]].append(row["reward"])
+                reach[row["policy"]] += (row["high"] - row["low"]) / 2 / LOGS
+                holds[row["policy"]] += row["low"] <= true[row["policy"]] <= row["high"]
+        for one, other in (("AutoTS", "only 0"), ("turns", "Uniform")):
+            row = result.differences(other).filter(policy=one).row(0, named=True)
+            holds[f"{one} - {other}"] += row["low"] <= true[one] - true[other] <= row["high"]
+    for name, found in estimates.items():
+        assert abs(np.mean(found) - true[name]) < 6 * np.std(found) / LOGS**0.5, name
+        assert reach[name] < WIDEST * t_quantile(19) * np.std(found), name
+    assert min(holds.values()) >= FEWEST, holds

@@ -1,0 +1,75 @@
+"""The commands: serve, from start to SIGTERM, and tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from driftbandits.client import Client, RefusedError
+from driftbandits.store import Store
+
+COMMAND = [sys.executable, "-m", "driftbandits"]
+
+
+def test_from_start_to_sigterm(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/file.db"
+    created = subprocess.run([*COMMAND, "token", "create", "app", "--store", url], capture_output=True, text=True)
+    secret = created.stdout.strip()
+    listed = subprocess.run([*COMMAND, "token", "list", "--store", url], capture_output=True, text=True)
+    assert "app" in listed.stdout
+    assert secret not in listed.stdout
+    process = subprocess.Popen([*COMMAND, "serve", "--store", url, "--port", "0"], stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    line = json.loads(process.stderr.readline())
+    assert (line["event"], line["tokens"]) == ("serving", "needed")
+    with Client(line["url"], secret) as client:
+        with pytest.raises(RefusedError, match="scope admin"):
+            client.create("button", arms=["red", "blue"])
+        store = Store(url)
+        store.create("button", arms=["red", "blue"])
+        assert client.open("button").ask().step == 1
+        assert store.experiment("button").url == line["url"]
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGTERM)
+    assert "Traceback" not in said
+    assert store.experiment("button").holder is None
+    assert store.acquire("button").saved == 1
+    store.close()
+    revoked = subprocess.run([*COMMAND, "token", "revoke", "app", "--store", url], capture_output=True, text=True)
+    assert revoked.stdout == "revoked app\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--host", "0.0.0.0"], "needs tokens.*driftbandits token create"),
+        (["--host", "0.0.0.0", "--no-auth"], "--no-auth lets everyone"),
+        (["--store", "mysql://x"], "sqlite:///file.db"),
+        (["--store", "sqlite:///no/such/folder/file.db"], "cannot be opened"),
+        (["--port", "70000"], "port"),
+        (["--host", "no.such.host.invalid", "--auth"], "tokens|cannot listen"),
+    ],
+)
+def test_wrong_settings_are_one_line(tmp_path: Path, options: list[str], said: str) -> None:
+    done = subprocess.run([*COMMAND, "serve", *options], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(said, done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run([*COMMAND, "serve", "--port", port], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"port {port}" in done.stderr

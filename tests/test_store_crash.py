@@ -1,0 +1,134 @@
+"""Writers killed with -9 at full rate: what was acknowledged is there, once, and the state is the fold of the log."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import driftbandits as db
+import postgres
+from driftbandits.decisions import Asked, Settled, Told
+from driftbandits.testing.store import fold
+
+KILLS = 5
+NAMES = ("one", "two", "three")
+
+# Says what is acknowledged, and nothing else. A few experiments commit together; snapshots come often.
+WRITER = """
+import random, sys
+import driftbandits as db
+from driftbandits.store import writers
+writers.SNAPSHOT_EVERY = 50
+store = db.Store(sys.argv[1], lease=1e6)  # the dead are taken over at once, not when this runs out
+held = [store.acquire(name) for name in sys.argv[2:]]
+luck = random.Random()
+opened = {writer: [f"{writer.experiment.id}-{step}" for step in writer.session._open] for writer in held}
+while True:
+    batches, said = [], []
+    for writer in held:
+        for decision in writer.session.ask_many(luck.randint(1, 5)):
+            opened[writer].append(decision.id)
+            said.append(f"asked {decision.id} {decision.arm}")
+        luck.shuffle(opened[writer])
+        told = [(opened[writer].pop(), luck.random()) for _ in range(luck.randint(0, len(opened[writer])))]
+        for (id, reward), outcome in zip(told, writer.session.tell_many(told)):
+            if outcome == "new":
+                said.append(f"told {id} {reward!r}")
+        events, writer.session.journal = writer.session.journal, []
+        batches.append((writer, events))
+    store.append(batches)
+    sys.stdout.write("".join(f"{line}\\n" for line in said))
+    sys.stdout.flush()
+    for writer in held:
+        if writer.snapshot_due:
+            store.snapshot(writer)
+"""
+
+# Dies when all is written but the commit.
+DIES_BEFORE_COMMIT = """
+import os, signal, sys
+import driftbandits as db
+store = db.Store(sys.argv[1])
+writer = store.acquire("one")
+insert = store._insert
+def insert_and_die(connection, rows):
+    insert(connection, rows)
+    os.kill(os.getpid(), signal.SIGKILL)
+store._insert = insert_and_die
+writer.session.ask_many(100)
+store.append([(writer, writer.session.journal)])
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'store.db'}"
+    else:
+        with postgres.database() as url:
+            yield url
+
+
+def run_and_kill(url: str, seconds: float) -> list[str]:
+    """What a writer acknowledged in that time, from its first word on."""
+    command = [sys.executable, "-c", WRITER, url, *NAMES]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stderr
+        first = process.stdout.readline()
+        assert first, process.stderr.read()
+        deadline, lines = time.monotonic() + seconds, [first]
+        while time.monotonic() < deadline:
+            lines.append(process.stdout.readline())
+        process.kill()
+        said = "".join(lines) + process.stdout.read()
+        return said[: said.rindex("\n")].splitlines()  # a line cut short was never said
+
+
+def test_killed_at_full_rate(url: str) -> None:
+    luck = random.Random(1)
+    store = db.Store(url)
+    for name in NAMES:
+        store.create(name, arms=["a", "b"], timeout=0.05, default_reward=0.5, policy=db.AutoTS())
+    said = []
+    for _ in range(KILLS):
+        said += run_and_kill(url, luck.uniform(0.05, 0.5))
+    asked, told = {}, {}
+    for name in NAMES:
+        log = list(store.events(name))
+        arms = store.experiment(name).arms
+        asks = [event for event in log if isinstance(event, Asked)]
+        answers = [event for event in log if not isinstance(event, Asked)]
+        assert [event.step for event in asks] == list(range(1, len(asks) + 1))
+        assert len({event.step for event in answers}) == len(answers)
+        assert any(isinstance(event, Settled) for event in answers)
+        asked.update({f"{name}-{event.step}": arms[event.arm] for event in asks})
+        told.update({f"{name}-{event.step}": event.reward for event in answers if isinstance(event, Told)})
+        writer = store.acquire(name)
+        assert writer.saved > 0
+        assert writer.session.snapshot() == fold(store, name).snapshot()
+        assert writer.seq == len(log)
+    for line in said:
+        what, id, value = line.split()  # noqa: A001
+        assert (asked[id] == value) if what == "asked" else (told[id] == float(value))
+    heard = [tuple(line.split()[:2]) for line in said]
+    assert len(set(heard)) == len(heard) > 100 * KILLS
+    store.close()
+
+
+def test_killed_between_begin_and_commit(url: str) -> None:
+    store = db.Store(url)
+    with store.open("one", arms=["a", "b"]) as session:
+        session.ask_many(3)
+    answer = subprocess.run([sys.executable, "-c", DIES_BEFORE_COMMIT, url], capture_output=True, text=True)
+    assert answer.returncode == -9, answer.stderr
+    assert store.experiment("one").last_seq == len(list(store.events("one"))) == 3
+    with store.open("one") as session:
+        assert session.ask().step == 4
+    store.close()
