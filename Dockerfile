@@ -11,7 +11,7 @@ RUN useradd --system --create-home --uid 10001 driftbandits
 COPY --from=build --chown=driftbandits /app /app
 USER driftbandits
 # What is compiled once is kept with the image, so that a container starts in seconds.
-RUN /app/bin/python -c "import driftbandits as db; s = db.Session(arms=['a', 'b'], propensities=True); s.tell(s.ask().id, 0.5)"
+RUN /app/bin/python -c "import driftbandits as db; s = db.Session(arms=['a', 'b']); s.tell(s.ask().id, 0.5)"
 WORKDIR /data
 ENV PATH=/app/bin:$PATH DRIFTBANDITS_HOST=0.0.0.0 DRIFTBANDITS_STORE=sqlite:////data/driftbandits.db
 VOLUME /data
