@@ -38,6 +38,20 @@ class Load(NamedTuple):
     pairs: float
     p50: float
     p99: float
+    cpu: float
+    """Microseconds of the server's processor for a pair: nearly the same on a busy machine as on an idle one."""
+
+
+class Server(NamedTuple):
+    """A server in a process of its own."""
+
+    port: int
+    pid: int
+
+    def cpu(self) -> float:
+        """Seconds of processor that it has used."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Client(asyncio.Protocol):
@@ -97,38 +111,39 @@ def _request(verb: str, body: bytes = b"") -> bytes:
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-async def _load(port: int, batch: int, clients: int, seconds: float) -> Load:
+async def _load(server: Server, batch: int, clients: int, seconds: float) -> Load:
     times: list[float] = []
     loop = asyncio.get_running_loop()
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), server.cpu()
     connected = [
-        (await loop.create_connection(lambda: Client(batch, began + seconds, times), "127.0.0.1", port))[1]
+        (await loop.create_connection(lambda: Client(batch, began + seconds, times), "127.0.0.1", server.port))[1]
         for _ in range(clients)
     ]
     await asyncio.gather(*(client.done for client in connected))
     elapsed = time.perf_counter() - began
     times.sort()
     p50, p99 = (1e3 * times[int(len(times) * share)] for share in (0.5, 0.99))
-    return Load(sum(client.pairs for client in connected) / elapsed, p50, p99)
+    pairs = sum(client.pairs for client in connected)
+    return Load(pairs / elapsed, p50, p99, 1e6 * (server.cpu() - cpu) / pairs)
 
 
-def load(port: int, batch: int, clients: int, seconds: float) -> Load:
+def load(server: Server, batch: int, clients: int, seconds: float) -> Load:
     """Load a server from this process: a short while to warm up, then measured."""
     import uvloop
 
-    uvloop.run(_load(port, batch, clients, min(1.0, seconds)))
-    return uvloop.run(_load(port, batch, clients, seconds))
+    uvloop.run(_load(server, batch, clients, min(1.0, seconds)))
+    return uvloop.run(_load(server, batch, clients, seconds))
 
 
 @contextlib.contextmanager
-def served(*command: str) -> Iterator[int]:
-    """The port of a server started as a process of its own."""
+def served(*command: str) -> Iterator[Server]:
+    """A server, until the block ends."""
     process = subprocess.Popen([sys.executable, *command], stderr=subprocess.PIPE, text=True)
     assert process.stderr
     try:
         for line in process.stderr:
             if found := SERVING.search(line):
-                yield int(found[1])
+                yield Server(int(found[1]), process.pid)
                 break
         else:
             raise RuntimeError(f"{command} did not start")
@@ -138,12 +153,12 @@ def served(*command: str) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def service(store: str) -> Iterator[int]:
-    """The port of a service with one experiment."""
-    with served("-m", "driftbandits", "serve", "--store", store, "--port", "0") as port:
+def service(store: str) -> Iterator[Server]:
+    """A service with one experiment."""
+    with served("-m", "driftbandits", "serve", "--store", store, "--port", "0") as server:
         body = json.dumps({"id": "load", "arms": ["red", "blue"]}).encode()
         headers = {"Content-Type": "application/json"}
-        url = f"http://127.0.0.1:{port}"
+        url = f"http://127.0.0.1:{server.port}"
         for attempt in range(100):
             try:
                 urllib.request.urlopen(urllib.request.Request(f"{url}/v1/experiments", body, headers))
@@ -152,7 +167,7 @@ def service(store: str) -> Iterator[int]:
                 if attempt == 99:
                     raise
                 time.sleep(0.1)
-        yield port
+        yield server
 
 
 def events_per_commit(port: int) -> float:
@@ -202,12 +217,12 @@ def measure(stores: dict[str, Callable[[], Any]], seconds: float) -> list[dict[s
     """Rows of the table."""
     rows = []
     for batch, clients in ((1, 64), (100, 16)):
-        with served(__file__, "--constant") as port:
-            constant = load(port, batch, clients, seconds)
+        with served(__file__, "--constant") as server:
+            constant = load(server, batch, clients, seconds)
         for name, fresh in stores.items():
-            with fresh() as url, service(url) as port:
-                ours = load(port, batch, clients, seconds)
-                group = events_per_commit(port)
+            with fresh() as url, service(url) as server:
+                ours = load(server, batch, clients, seconds)
+                group = events_per_commit(server.port)
             with fresh() as url:
                 insert = insert_rate(url, group) / 2
             rows.append(
@@ -217,9 +232,10 @@ def measure(stores: dict[str, Callable[[], Any]], seconds: float) -> list[dict[s
                     "pairs": ours.pairs,
                     "p50": ours.p50,
                     "p99": ours.p99,
-                    "constant": constant.pairs,
+                    "fixed": constant.pairs,
                     "insert": insert,
-                    "rows": group,
+                    "cpu": ours.cpu,
+                    "floor": constant.cpu,
                     "share": ours.pairs / min(constant.pairs, insert),
                 }
             )
@@ -258,16 +274,18 @@ def main() -> None:
             "store": "",
             "batch": "",
             "pairs": ",.0f",
-            "p50": ".1f",
-            "p99": ".1f",
-            "constant": ",.0f",
+            "p50": ".0f",
+            "p99": ".0f",
+            "fixed": ",.0f",
             "insert": ",.0f",
-            "rows": ".0f",
             "share": ".0%",
+            "cpu": ".0f",
+            "floor": ".0f",
         },
-        caption="pairs: ask+tell a second; p50, p99: ms a request; constant: pairs when the same server answers "
+        caption="pairs: ask+tell a second; p50, p99: ms a request; fixed: pairs when the same server answers "
         "constants; insert: pairs that the bare driver inserts into the same table, as many rows in a transaction; "
-        "share: pairs as a share of the smaller of these two",
+        "share: pairs as a share of the smaller of these two; cpu: microseconds of the server's processor for a pair; "
+        "floor: the same when it answers constants",
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from cyclopts import App
 
-STORE = "sqlite:///driftbandits.db"
 token = App(name="token", help="Tokens that open the service to programs: create, list, revoke.")
 
 
@@ -64,7 +63,7 @@ def settings(given: dict[str, Any]) -> Any:
 
 
 @token.command
-def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", store: str = STORE) -> None:
+def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", store: str | None = None) -> None:
     """Create a token and print it, this once: the store keeps no more than its hash.
 
     Parameters
@@ -74,30 +73,31 @@ def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", sto
     scope
         read: look at everything. write: also ask and tell. admin: also create, pause and archive experiments.
     store
-        The store of the service.
+        The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
     print(_store(store).add_token(name, scope))
 
 
 @token.command(name="list")
-def list_tokens(*, store: str = STORE) -> None:
+def list_tokens(*, store: str | None = None) -> None:
     """List all tokens, revoked ones too."""
     import polars as pl
 
     from driftbandits.tables import print_table
 
+    opened = _store(store)
     rows = [
         {"name": each.name, "scope": each.scope, "created": _day(each.created), "revoked": _day(each.revoked)}
-        for each in _store(store).tokens()
+        for each in opened.tokens()
     ]
     if rows:
-        print_table(pl.DataFrame(rows), f"Tokens of {store}", dict.fromkeys(rows[0], ""))
+        print_table(pl.DataFrame(rows), f"Tokens of {opened.url}", dict.fromkeys(rows[0], ""))
     else:
         print("no tokens; driftbandits token create NAME makes one")
 
 
 @token.command
-def revoke(name: str, *, store: str = STORE) -> None:
+def revoke(name: str, *, store: str | None = None) -> None:
     """Revoke a token: services refuse it from some seconds later on.
 
     Parameters
@@ -105,16 +105,16 @@ def revoke(name: str, *, store: str = STORE) -> None:
     name
         The token's name.
     store
-        The store of the service.
+        The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
     _store(store).revoke_token(name)
     print(f"revoked {name}")
 
 
-def _store(url: str) -> Any:
+def _store(url: str | None) -> Any:
     from driftbandits.store import Store
 
-    return Store(url)
+    return Store(settings({}).store if url is None else url)
 
 
 def _day(seconds: float | None) -> str:

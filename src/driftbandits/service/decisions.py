@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
@@ -121,8 +122,8 @@ def _take(service: Service, held: Held, rewards: Sequence[models.Tell], known: d
     outcomes = held.session.tell_many([(told.id, told.reward) for told in rewards])
     for index, outcome in known.items():
         outcomes[index] = outcome
-    for outcome in outcomes:
-        service.metrics.tells[outcome].inc()
+    for outcome, count in Counter(outcomes).items():
+        service.metrics.tells[outcome].inc(count)
     return outcomes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import sys
 
@@ -27,9 +28,9 @@ def serve(settings: Settings) -> None:
     store.close()
     listening = _listen(settings)
     port = listening.getsockname()[1]
-    url = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
-    if settings.url is None:
-        settings = settings.model_copy(update={"url": url})
+    host = socket.gethostname() if settings.host in ("0.0.0.0", "::") else settings.host
+    url = settings.url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    settings = settings.model_copy(update={"url": url})
     gate = create_app(settings)
     config = uvicorn.Config(
         gate,
@@ -47,9 +48,20 @@ def serve(settings: Settings) -> None:
     structlog.get_logger("driftbandits.service").info(
         "serving", url=url, store=store.url, tokens="needed" if auth else "not needed: this machine only"
     )
+    _collect_garbage_rarely()
     server = uvicorn.Server(config)
     gate.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
     server.run(sockets=[listening])
+
+
+def _collect_garbage_rarely() -> None:
+    """Sessions hold many small tuples without cycles; to look for cycles in them took a third of the time of batches.
+
+    What was imported never goes away, and need not be looked at at all.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
 
 
 def _listen(settings: Settings) -> socket.socket:

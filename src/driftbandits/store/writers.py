@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, Update, select, update
 
 from driftbandits.decisions import Event
 from driftbandits.session import Session
-from driftbandits.store.answers import Answer
+from driftbandits.store.answers import CHUNK, Answer
 from driftbandits.store.errors import BusyError, FencedError
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
@@ -89,13 +89,16 @@ class Writers(History):
 
     def renew(self, held: Iterable[Writer]) -> list[Writer]:
         """Prolong the leases; returns the writers that were taken over meanwhile."""
-        lost = []
+        asked = sorted(held, key=_by_key)
+        mine = set()
         with self.writing() as connection:
-            for writer in sorted(held, key=_by_key):
-                statement = _mine(writer.experiment.key, writer.epoch).values(lease_until=self.clock() + self.lease)
-                if not connection.execute(statement).rowcount:
-                    lost.append(writer)
-        return lost
+            for first in range(0, len(asked), CHUNK):
+                keys = [writer.experiment.key for writer in asked[first : first + CHUNK]]
+                still = writers.c.experiment.in_(keys), writers.c.holder == self.holder
+                connection.execute(update(writers).where(*still).values(lease_until=self.clock() + self.lease))
+                found = connection.execute(select(writers.c.experiment, writers.c.epoch).where(*still))
+                mine |= {tuple(row) for row in found}
+        return [writer for writer in asked if (writer.experiment.key, writer.epoch) not in mine]
 
     def release(self, writer: Writer) -> None:
         """Let another write, at once. A writer that was taken over has nothing to release, which is fine too."""
