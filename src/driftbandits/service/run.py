@@ -55,8 +55,10 @@ def serve(settings: Settings) -> None:
 
 
 def _collect_garbage_rarely() -> None:
-    """Sessions hold many small tuples without cycles; to look for cycles in them again and again cost batches a third of
-    the processor. What was imported never goes away, and need not be looked at at all."""
+    """Sessions hold many small tuples without cycles: to look for cycles in them is wasted, and cost batches dearly.
+
+    What was imported never goes away, and need not be looked at at all.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)
