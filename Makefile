@@ -49,6 +49,7 @@ bench: $(READY)
 	@$(BIN)/python benchmarks/sweeps.py
 	@$(BIN)/python benchmarks/store.py
 	@$(BIN)/python benchmarks/load.py
+	@$(BIN)/python benchmarks/dashboard.py
 
 PEERS := .peers/.ready
 

@@ -19,6 +19,7 @@ class NaiveSession:
         self.decisions: list[dict[str, Any]] = []
         self.aside: list[tuple[int, int, float]] = []
         self.learnt = 0
+        self.unknown = list(range(n_arms))
         self.most_open = 0
 
     def rng(self, step: int) -> np.random.Generator:
@@ -42,10 +43,16 @@ class NaiveSession:
         self.settle(now)
         chosen = []
         for _ in range(count):
-            if self.policy.any_order:
-                arm, p = self.draw(len(self.decisions) + 1)
+            step = len(self.decisions) + 1
+            if self.policy.any_order and not self.unknown:
+                arm, p = self.draw(step)
             else:
-                wish, rng = self.wait_for(), self.rng(2**61 + len(self.decisions) + 1)
+                wish, rng = self.wait_for(), self.rng(2**61 + step)
+                if self.policy.any_order:
+                    wish = int(self.policy.select(self.state, self.rng(step)))
+                    if wish in self.unknown:
+                        waiting = sum(decision["open"] for decision in self.decisions)
+                        wish = self.unknown[(self.unknown.index(wish) + waiting) % len(self.unknown)]
                 arm = int(rng.random() * self.n_arms) if rng.random() < self.explore else wish
                 p = self.explore / self.n_arms + (1 - self.explore) * (arm == wish)
             due = np.inf if self.timeout is None else now + self.timeout
@@ -89,6 +96,7 @@ class NaiveSession:
             for _, arm, reward in came:
                 self.policy.update(self.state, arm, reward)
                 self.learnt += 1
+                self.unknown = [each for each in self.unknown if each != arm]
             return
         if not came:
             return

@@ -269,3 +269,8 @@ def test_a_single_step(name: str) -> None:
     result = db.simulate({"it": policy}, db.Instance([[0.2, 0.8]]), runs=4)
     assert result.pulls["it"].sum() == 4
     assert result.times.tolist() == [1]
+
+
+def test_columns_leave_no_gaps() -> None:
+    with pytest.raises(db.InputError, match="use i8 and f8"):
+        db.records(1, flag="?", value="f8")

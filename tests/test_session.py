@@ -164,6 +164,14 @@ def test_policies_that_take_any_order_come_back_to_every_arm(name: str) -> None:
     assert {1, 2} <= set(chosen)
 
 
+def test_a_first_bundle_goes_round_the_arms() -> None:
+    session = db.Session(arms=["a", "b", "c"])
+    assert [decision.arm for decision in session.ask_many(4)] == ["a", "b", "c", "a"]
+    assert session.ask().arm == "b"
+    session.tell("d-2", 0.5)
+    assert [decision.arm for decision in session.ask_many(2)] == ["a", "c"]
+
+
 def test_explain_tells_what_was_known_then() -> None:
     session = db.Session(arms=["a", "b"], seed=1)
     first = session.ask()

@@ -32,6 +32,8 @@ class Learner:
         self.policy, self.n_arms, self.explore = policy, n_arms, explore
         self.stream = StepStream(seed)
         self.learnt = 0
+        self.unknown = set(range(n_arms))
+        """Arms of which no reward has been learnt."""
         self._begin_stage(0)
         self.state: State = self.player(0).init(n_arms)
         owners = (type(self.player(0)),)
@@ -41,9 +43,20 @@ class Learner:
         self._update_many = entry("update_many", owners, (self._me, self.state, arms, p))
         self.begin_past()
 
-    def choose(self, step: int, count: int) -> tuple[Any, Any]:
-        """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice."""
-        return self._draw(self.state, self.learnt, step, count, self.explore)
+    def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
+        """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice.
+
+        At first most policies want each arm once, the first of them as long as they have learnt nothing. Asks that
+        don't wait for rewards go round the arms not known yet instead: ``waiting`` asks have done so already.
+        """
+        if not self.unknown:
+            return self._draw(self.state, self.learnt, step, count, self.explore)
+        arms, _ = self._draw(self.state, self.learnt, step, count)
+        unknown = sorted(self.unknown)
+        for index, arm in enumerate(arms.tolist()):
+            if arm in self.unknown:
+                arms[index] = unknown[(unknown.index(arm) + waiting + index) % len(unknown)]
+        return self._by_chance(step, arms)
 
     def take(self, rewards: Rewards, oldest: int) -> None:
         """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside."""
@@ -92,10 +105,21 @@ class Learner:
         self._select_many(self._me, state, *place, draws, (self.n_arms, explore), arms, p)
         return arms, p
 
+    def _by_chance(self, step: int, arms: Any) -> tuple[Any, Any]:
+        """These arms, or any arm by chance; which ones the policy wanted is certain, so the probabilities know it."""
+        wanted = arms.copy()
+        if self.explore > 0:
+            for index in range(len(arms)):
+                rng = self.stream.at(BY_CHANCE + step + index)
+                if rng.random() < self.explore:
+                    arms[index] = int(rng.random() * self.n_arms)
+        return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == wanted)
+
     def _learn(self, arms: list[int], rewards: list[float]) -> None:
         pulls = list(zip(arms, rewards, strict=True))
         self.state = self._updated(self.state, self.learnt, pulls)
         self.learnt += len(pulls)
+        self.unknown.difference_update(arms)
         self._past.extend(pulls)
         if self.learnt - self._marks[-1][0] >= KEEP:
             self._marks.append((self.learnt, _copy(self.state)))
@@ -139,15 +163,8 @@ class InTurnLearner(Learner):
         arms, _ = self._draw(self.state, self.learnt, self.learnt + 1, 1)
         self.wish = int(arms[0])
 
-    def choose(self, step: int, count: int) -> tuple[Any, Any]:
-        """The arm that the policy waits for, or any arm by chance. What it waits for is certain, so p knows it."""
-        arms = np.full(count, self.wish)
-        if self.explore > 0:
-            for index in range(count):
-                rng = self.stream.at(BY_CHANCE + step + index)
-                if rng.random() < self.explore:
-                    arms[index] = int(rng.random() * self.n_arms)
-        return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == self.wish)
+    def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
+        return self._by_chance(step, np.full(count, self.wish))
 
     def take(self, rewards: Rewards, oldest: int) -> None:
         for step, arm, reward in rewards:

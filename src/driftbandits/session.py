@@ -128,7 +128,7 @@ class Session:
                 f"{self.open:,} Decisions wait for their reward and {count:,} more would pass the limit of "
                 f"{MOST_OPEN:,}: tell rewards, or give the Session a timeout"
             )
-        arms, p = self._learner.choose(self.step + 1, count)
+        arms, p = self._learner.choose(self.step + 1, count, self.open)
         due = None if self.timeout is None else now + self.timeout
         probabilities = p.tolist() if self.explore > 0 else [None] * count
         asked = [
@@ -254,6 +254,7 @@ class Session:
             "time": None if self.time == -math.inf else self.time,
             "most_open": self.most_open,
             "learnt": learner.learnt,
+            "unknown": sorted(learner.unknown),
         }
         aside = learner.aside if isinstance(learner, InTurnLearner) else []
         return pack(
@@ -287,7 +288,7 @@ class Session:
             learner, aside = session._learner, arrays["aside"].tolist()
         except KeyError as error:
             raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
-        learner.learnt = header["learnt"]
+        learner.learnt, learner.unknown = header["learnt"], set(header["unknown"])
         learner.state = unpack_state(arrays, learner.player(learner.learnt).init(len(session.arms)), "a Session")
         learner.begin_past()
         if isinstance(learner, InTurnLearner):

@@ -29,7 +29,7 @@ LEAST_ROOT = 1e-8
 ROUNDING = 1e-24
 """Noise below this share of the squared mean is rounding, and tells nothing."""
 
-_VALUES = {"coin": "?", "varied": "?", "values": "i8", "low": "f8", "high": "f8"}
+_VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
 """How many different rewards there were, 3 meaning more than two; the first two; whether an arm had both."""
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -204,8 +204,9 @@ def _count_values(run: Any, arm: Any, reward: float) -> None:
         run.values = 3
     if arm.last == 0:
         arm.first = reward
-    run.varied = run.varied or reward != arm.first
-    run.coin = run.varied and run.values == 2
+    if reward != arm.first:
+        run.varied = 1
+    run.coin = run.varied == 1 and run.values == 2
 
 
 @kernel

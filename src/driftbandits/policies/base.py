@@ -104,4 +104,7 @@ def records(length: int, **columns: str) -> Records:
     for name in columns:
         if hasattr(np.record, name) or hasattr(np.recarray, name):
             raise InputError(f"a column cannot be called {name!r}: numpy's records use that name for themselves")
-    return np.zeros(length, np.dtype(list(columns.items()), align=True)).view(np.recarray)
+    layout = np.dtype(list(columns.items()), align=True)
+    if layout.itemsize != sum(np.dtype(kind).itemsize for kind in columns.values()):
+        raise InputError(f"{columns} would leave gaps between columns, whose bytes no snapshot keeps: use i8 and f8")
+    return np.zeros(length, layout).view(np.recarray)

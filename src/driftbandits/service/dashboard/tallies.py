@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.decisions import Asked, Settled, Told
 from driftbandits.policies.belief import Snooze
 from driftbandits.service.dashboard.tracks import ARMS, Array, Rows, empty_rows
 
 WIDTH = 8
 """Steps in a row."""
-
-
-class Answer(NamedTuple):
-    """A reward or a settlement, what it answers, and the newest step when it came."""
-
-    event: Told | Settled
-    asked: Asked
-    step: int
 
 
 class Look(NamedTuple):
@@ -33,24 +23,29 @@ class Look(NamedTuple):
 
 
 class Asks(NamedTuple):
-    """Asks as columns."""
+    """Asks as columns; probability nan where it is not kept."""
 
     row: Any
     step: Any
     arm: Any
     time: Array
+    probability: Array
 
 
 class Answers(NamedTuple):
-    """Answers as columns: ``row`` is where they came, ``step`` what they answer; reward nan where there is none."""
+    """Rewards and settlements as columns.
+
+    ``row`` is where they came, ``step`` what they answer, asked at ``asked``; reward and probability are nan where
+    there is none.
+    """
 
     row: Any
     step: Any
     arm: Any
     reward: Array
-    weight: Array
+    probability: Array
     time: Array
-    delay: Array
+    asked: Array
     told: Any
 
 
@@ -59,30 +54,17 @@ def row_of(step: Any, since: int) -> Any:
     return np.maximum(np.asarray(step, np.int64) - since - 1, 0) // WIDTH
 
 
-def ask_columns(asks: list[Asked], since: int) -> Asks:
-    """Asks as columns."""
-    step, arm, time = np.array([event[:3] for event in asks]).reshape(-1, 3).T
-    return Asks(row_of(step, since), step.astype(np.int64), arm.astype(np.int64), time)
+def ask_columns(numbers: list[float], since: int) -> Asks:
+    """Columns of asks, which come one after the other as (step, arm, time, probability)."""
+    step, arm, time, probability = np.array(numbers).reshape(-1, 4).T
+    return Asks(row_of(step, since), step.astype(np.int64), arm.astype(np.int64), time, probability)
 
 
-def answer_columns(answers: list[Answer], since: int) -> Answers:
-    """Answers as columns."""
-    numbers = [
-        (came, step, asked[1], math.nan if reward is None else reward, asked[4] or 1.0, time, asked[2], kind is Told)
-        for ((step, reward, time), asked, came), kind in zip(answers, [type(a[0]) for a in answers], strict=True)
-    ]
+def answer_columns(numbers: list[float], since: int) -> Answers:
+    """Columns of answers: (newest step when it came, step, arm, reward, probability, time, when asked, told or not)."""
     came, step, arm, reward, probability, time, asked, told = np.array(numbers).reshape(-1, 8).T
-    whole = np.int64
-    return Answers(
-        row_of(came, since),
-        step.astype(whole),
-        arm.astype(whole),
-        reward,
-        1 / probability,
-        time,
-        time - asked,
-        told > 0,
-    )
+    step, arm = step.astype(np.int64), arm.astype(np.int64)
+    return Answers(row_of(came, since), step, arm, reward, probability, time, asked, told > 0)
 
 
 def add_up(
@@ -109,7 +91,8 @@ def add_up(
         rows.sums[:, index] += np.bincount(came_in[which], minlength=count)
 
     known = ~np.isnan(answers.reward)
-    cell, weight, above = (came_in * n_arms + answers.arm)[known], answers.weight[known], answers.reward[known] - origin
+    cell, above = (came_in * n_arms + answers.arm)[known], answers.reward[known] - origin
+    weight = 1.0 / np.nan_to_num(answers.probability[known], nan=1.0)
     asked_cell = asked_in * n_arms + asks.arm
     cells = ((asked_cell, None), (cell, None), (cell, above), (cell, above**2), (cell, weight), (cell, weight * above))
     for index, (where, what) in enumerate(cells):

@@ -55,20 +55,32 @@ class Track:
     def __init__(self, most: int, n_arms: int, folds: bool) -> None:
         self.most, self.folds = most, folds
         self.rows, self.rest = empty_rows(0, n_arms), empty_rows(0, n_arms)
-        """Rows of full width, and those of the shortest width that fill no such row yet."""
-        self.width, self.generation = 1, 0
+        """Rows of full width, and at most one made of the ``filled`` shortest ones that fill no such row yet."""
+        self.width, self.filled, self.generation = 1, 0, 0
 
     def add(self, rows: Rows) -> None:
         """More rows, of the shortest width."""
-        self.rest = self.rest.joined(rows)
-        while len(self.rest.last) >= self.width:
-            if len(self.rows.last) == self.most:
+        at, count = 0, len(rows.last)
+        while at < count:
+            ready = 0 if self.filled else (count - at) // self.width
+            if ready and len(self.rows.last) == self.most:
                 self._make_room()
-                continue
-            room, ready = self.most - len(self.rows.last), len(self.rest.last) // self.width
-            used = min(room, ready) * self.width
-            self.rows = self.rows.joined(self.rest.part(0, used).folded(self.width))
-            self.rest = self.rest.part(used, len(self.rest.last))
+            elif ready:
+                end = at + min(ready, self.most - len(self.rows.last)) * self.width
+                self.rows = self.rows.joined(rows.part(at, end).folded(self.width))
+                at = end
+            else:
+                end = min(at + self.width - self.filled, count)
+                self._fill(rows.part(at, end))
+                at = end
+
+    def _fill(self, rows: Rows) -> None:
+        rest = self.rest.joined(rows)
+        self.rest, self.filled = rest.folded(len(rest.last)), self.filled + len(rows.last)
+        if self.filled == self.width and len(self.rows.last) == self.most:
+            self._make_room()  # and if rows are twice as wide now, it fills half of one
+        if self.filled == self.width:
+            self.rows, self.rest, self.filled = self.rows.joined(self.rest), self.rest.part(0, 0), 0
 
     def all_rows(self, unfinished: Rows) -> Rows:
         """All rows, the last one made of what fills no full row yet and of one ``unfinished`` row."""

@@ -27,7 +27,7 @@ def pack_view(view: View) -> bytes:
     header = {name: getattr(view, name) for name in PLAIN} | {name: list(getattr(view, name)) for name in LISTS}
     header["alarm"] = view.alarm and view.alarm.as_dict()
     header["open"] = list(view.open.values())
-    header["tracks"] = [(track.width, track.generation) for track in (view.whole, view.recent)]
+    header["tracks"] = [(track.width, track.filled, track.generation) for track in (view.whole, view.recent)]
     arrays = {f"{name}.{part}": array for name, rows in _rows(view).items() for part, array in rows._asdict().items()}
     return pack(header, _Nothing(), **arrays)
 
@@ -51,7 +51,7 @@ def unpack_view(data: bytes, session: Session, drift: float | None = None) -> Vi
         for name, counts in zip(("whole", "recent"), header["tracks"], strict=True):
             track = getattr(view, name)
             track.rows, track.rest = found[name], found[f"{name}_rest"]
-            track.width, track.generation = counts
+            track.width, track.filled, track.generation = counts
         view.unfinished = found["unfinished"]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"this is not a snapshot of a View: {error}") from error

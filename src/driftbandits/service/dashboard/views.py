@@ -7,10 +7,12 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from driftbandits.decisions import Asked, Event, Settled
+import numpy as np
+
+from driftbandits.decisions import Asked, Event, Told
 from driftbandits.policies.belief import Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
-from driftbandits.service.dashboard.tallies import Answer, Answers, Look, add_up, answer_columns, ask_columns, row_of
+from driftbandits.service.dashboard.tallies import Answers, Asks, Look, add_up, answer_columns, ask_columns, row_of
 from driftbandits.service.dashboard.tracks import Rows, Track, empty_rows
 from driftbandits.session import Session
 
@@ -21,8 +23,8 @@ DECISIONS = 12
 SNOOZES = 50
 ALARMS = 20
 DELAYS = 1000
-BUNDLE = 4096
-"""Events that wait at most until they are added up."""
+BUNDLE = 32_768
+"""Numbers that wait at most until they are added up: those of some 5,000 events."""
 LOOK = 0.05
 """Seconds between two looks at what the policy thinks, at least: for SnoozeIt a look is as long as its episode."""
 LONG_LOOK = 1.0
@@ -107,15 +109,18 @@ class View:
         Without a session, for events of long ago, it is not seen what the policy thought.
         """
         before, step, time, pending = self.step, self.step, self.time, self.open
-        asks, answers = self._asks, self._answers
+        asks, answers, nothing = self._asks, self._answers, math.nan
         for event in events:
             if type(event) is Asked:
-                step, _, time, _, _ = event
+                step, arm, time, _, probability = event
                 pending[step] = event
-                asks.append(event)
+                asks += (step, arm, time, nothing if probability is None else probability)
             else:
-                time = event.time
-                answers.append(Answer(event, pending.pop(event.step), step))  # type: ignore[arg-type]
+                answered, reward, time = event  # type: ignore[misc]
+                _, arm, asked, _, probability = pending.pop(answered)
+                reward = nothing if reward is None else reward
+                probability = nothing if probability is None else probability
+                answers += (step, answered, arm, reward, probability, time, asked, type(event) is Told)
         self.step, self.time = step, time
         in_new_row = before == self.since or row_of(before, self.since) < row_of(step, self.since)
         if session and time - self.looked >= (LOOK if in_new_row else LONG_LOOK):
@@ -148,44 +153,46 @@ class View:
     def begin_bundle(self) -> None:
         """No event waits to be added up."""
         gap, threshold = self.unfinished.last[0, 3:].tolist()
-        self._asks: list[Asked] = []
-        self._answers: list[Answer] = []
+        self._asks: list[float] = []
+        self._answers: list[float] = []
         self._looks = [Look(self.step, gap, threshold, self.snoozed)]
 
     def take_in(self) -> None:
         """Add up the events that wait."""
         asks, answers = ask_columns(self._asks, self.since), answer_columns(self._answers, self.since)
-        if self.origin is None:
-            self.origin = next(
-                (answer.event.reward for answer in self._answers if answer.event.reward is not None), None
-            )
+        known = answers.reward[~np.isnan(answers.reward)]
+        if self.origin is None and len(known):
+            self.origin = float(known[0])
         rows = add_up(self.unfinished, asks, answers, self._looks, self.since, self.newest, self.origin or 0.0)
         done = len(rows.last) - 1
         self.whole.add(rows.part(0, done))
         self.recent.add(rows.part(0, done))
         self.unfinished = rows.part(done, done + 1)
         self.newest = int(answers.step[answers.told].max(initial=self.newest))
-        self.delays.extend(answers.delay[answers.told][-DELAYS:].tolist())
-        self._note_decisions()
+        self.delays.extend((answers.time - answers.asked)[answers.told][-DELAYS:].tolist())
+        self._note_decisions(asks, answers)
         self._raise_alarms(answers)
         self.begin_bundle()
 
-    def _note_decisions(self) -> None:
-        for asked in self._asks[-DECISIONS:]:
-            step, arm, time, _, probability = asked
-            self.decisions[step % DECISIONS] = Seen(step, arm, time, probability, "pending", None)
-        for event, (step, arm, time, _, probability), _ in self._answers:
-            if step > self.step - DECISIONS:
-                state = "dropped" if event.reward is None else "default" if isinstance(event, Settled) else "told"
-                self.decisions[step % DECISIONS] = Seen(step, arm, time, probability, state, event.reward)
+    def _note_decisions(self, asks: Asks, answers: Answers) -> None:
+        for _, step, arm, time, probability in zip(*(column[-DECISIONS:].tolist() for column in asks), strict=True):
+            self.decisions[step % DECISIONS] = Seen(step, arm, time, _or_none(probability), "pending", None)
+        new = answers.step > self.step - DECISIONS
+        for _, step, arm, reward, probability, _, asked, told in zip(*(c[new].tolist() for c in answers), strict=True):
+            state = "told" if told else "dropped" if math.isnan(reward) else "default"
+            self.decisions[step % DECISIONS] = Seen(step, arm, asked, _or_none(probability), state, _or_none(reward))
 
     def _raise_alarms(self, answers: Answers) -> None:
         if self.alarm is None:
             return
-        known = answers.reward == answers.reward
+        known = ~np.isnan(answers.reward)
         for arm in range(len(self.names)):
             mine = known & (answers.arm == arm)
             rewards = list(zip(answers.step[mine].tolist(), answers.reward[mine].tolist(), strict=True))
             for alarm in self.alarm.take(arm, rewards):
                 self.alarm_count += 1
                 self.alarms.append((self.step, self.time, alarm))
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
