@@ -228,7 +228,7 @@ def measure(stores: dict[str, Callable[[], Any]], seconds: float) -> list[dict[s
             rows.append(
                 {
                     "store": name,
-                    "batch": batch,
+                    "size": batch,
                     "pairs": ours.pairs,
                     "p50": ours.p50,
                     "p99": ours.p99,
@@ -272,7 +272,7 @@ def main() -> None:
         f"Durable ask+tell over HTTP; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
         {
             "store": "",
-            "batch": "",
+            "size": "",
             "pairs": ",.0f",
             "p50": ".0f",
             "p99": ".0f",
@@ -282,7 +282,7 @@ def main() -> None:
             "cpu": ".0f",
             "floor": ".0f",
         },
-        caption="pairs: ask+tell a second; p50, p99: ms a request; fixed: pairs when the same server answers "
+        caption="size: of a batch; pairs: ask+tell a second; p50, p99: ms a request; fixed: pairs when the same server answers "
         "constants; insert: pairs that the bare driver inserts into the same table, as many rows in a transaction; "
         "share: pairs as a share of the smaller of these two; cpu: microseconds of the server's processor for a pair; "
         "floor: the same when it answers constants",

@@ -161,11 +161,11 @@ def test_who_cannot_play_stages_says_so() -> None:
 
 
 def drift_ucb_bound(horizon: int, drift: float) -> float:
-    """The bound that docs/beyond-the-paper.md proves for DriftUCB with two arms and rho = 1."""
-    spread = 2 * np.log(horizon)
-    tau = int(np.ceil(spread ** (1 / 3) * drift ** (-2 / 3)))
-    block = 2 + 4 * np.sqrt(2 * spread * tau) + 2 * drift * tau**2
-    return float(np.ceil(horizon / tau) * block + 8 * np.log2(horizon + 1))
+    """The bound that docs/beyond-the-paper.md proves for DriftUCB with two arms and risk 1."""
+    X = np.log(2 * horizon**2) / (12 * np.sqrt(2) - 16)
+    tau = int(np.ceil((2 * X) ** (1 / 3) * drift ** (-2 / 3)))
+    block = 2 + 4 * np.sqrt(2 * X * tau) + 2 * drift * tau**2
+    return float(np.ceil(horizon / tau) * block + 4.2 * horizon * max(drift ** (1 / 3), horizon ** (-1 / 2)))
 
 
 @pytest.mark.parametrize("alpha", [0.5, 2 / 3, 1.0])

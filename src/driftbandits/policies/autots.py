@@ -204,8 +204,9 @@ def _count_values(run: Any, arm: Any, reward: float) -> None:
         run.values = 3
     if arm.last == 0:
         arm.first = reward
-    run.varied = run.varied or reward != arm.first
-    run.coin = run.varied and run.values == 2
+    if reward != arm.first:
+        run.varied = 1
+    run.coin = run.varied == 1 and run.values == 2
 
 
 @kernel

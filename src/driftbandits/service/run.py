@@ -55,7 +55,7 @@ def serve(settings: Settings) -> None:
 
 
 def _collect_garbage_rarely() -> None:
-    """Sessions hold many small tuples without cycles; to look for cycles in them took a third of the time of batches.
+    """Sessions hold many small tuples without cycles: to look for cycles in them is wasted, and cost batches dearly.
 
     What was imported never goes away, and need not be looked at at all.
     """
