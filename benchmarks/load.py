@@ -283,7 +283,8 @@ def main() -> None:
             "floor": ".0f",
         },
         caption="size: of a batch; pairs: ask+tell a second; p50, p99: ms a request; fixed: pairs when the same server "
-        "answers constants; insert: pairs that the bare driver inserts into the same table in such transactions; "
+        "answers constants; "
+        "insert: pairs that the bare driver inserts into the same table in such transactions; "
         "share: pairs as a share of the smaller of these two; cpu: microseconds of the server's processor for a pair; "
         "floor: the same when it answers constants",
     )
