@@ -148,11 +148,11 @@ def test_options_reach_the_simulation(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_exit_code_130(tmp_path: Path) -> None:
-    path = tmp_path / "runs.parquet"
+    path = tmp_path / "new" / "runs.parquet"
     words = ["simulate", "walk", "--policy", "RoundRobin", "--runs", "1000000", "--save", str(path)]
     process = subprocess.Popen([sys.executable, "-m", "driftbandits", *words], stderr=subprocess.PIPE, text=True)
     for _ in range(600):
-        if path.exists():  # written once before the work begins
+        if path.parent.exists():  # made when it is checked that the file can be written, just before the work begins
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)

@@ -16,6 +16,7 @@ import pytest
 import driftbandits as db
 from driftbandits.digest import code_digest
 from driftbandits.kernels import _dispatcher
+from driftbandits.loops import make_advance
 
 MODULE = """
 from dataclasses import dataclass
@@ -144,7 +145,7 @@ def test_the_digest_sees_all_that_machine_code_depends_on(old: str, new: str) ->
 def test_every_kernel_of_every_class_is_part_of_the_cache_key(verb: str) -> None:
     def key(number: int) -> Any:
         owner = type("Edited", (), {verb: eval(f"lambda self: {number}")})
-        return _dispatcher("advance", (db.RoundRobin, owner)).py_func.__closure__[0].cell_contents
+        return _dispatcher(make_advance, (db.RoundRobin, owner)).py_func.__closure__[0].cell_contents
 
     assert key(1) == key(1)
     assert key(1) != key(2)

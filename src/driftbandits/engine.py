@@ -18,7 +18,8 @@ import numpy as np
 
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
-from driftbandits.kernels import OUT_OF_RANGE, TALLY, entry, interpreted_advance
+from driftbandits.kernels import entry
+from driftbandits.loops import OUT_OF_RANGE, TALLY, interpreted_advance, make_advance
 from driftbandits.noise import Noise
 from driftbandits.policies.base import Policy, Stage, stages
 
@@ -134,7 +135,7 @@ class Job:
             arguments += [self.times, regret, realised, pulls, log, tally, 0]
             if self._advance is None:
                 owners = type(policy), type(self.noise)
-                self._advance = entry("advance", owners, tuple(arguments)) if self._compiled else interpreted_advance
+                self._advance = entry(make_advance, owners, tuple(arguments)) if self._compiled else interpreted_advance
             while step < min(end, stop):
                 arguments[-3:] = [log, tally, min(step + chunk, end, stop)]
                 begun, before = time.thread_time(), step

@@ -10,6 +10,7 @@ import numpy as np
 
 from driftbandits.errors import InputError
 from driftbandits.kernels import entry
+from driftbandits.loops import make_select_many, make_update_many
 from driftbandits.lowlevel import StepStream
 from driftbandits.policies.base import Policy, State
 
@@ -39,8 +40,8 @@ class Learner:
         owners = (type(self.player(0)),)
         arms, p = np.zeros(1, np.int64), np.zeros(1)
         asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, (n_arms, explore), arms, p)
-        self._select_many = entry("select_many", owners, asked)
-        self._update_many = entry("update_many", owners, (self._me, self.state, arms, p))
+        self._select_many = entry(make_select_many, owners, asked)
+        self._update_many = entry(make_update_many, owners, (self._me, self.state, arms, p))
         self.begin_past()
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:

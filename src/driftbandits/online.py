@@ -9,6 +9,7 @@ import numpy as np
 from driftbandits.checks import LARGEST_REWARD, check_whole
 from driftbandits.errors import InputError
 from driftbandits.kernels import entry, select, update
+from driftbandits.loops import make_select, make_update
 from driftbandits.lowlevel import addresses
 from driftbandits.policies.base import Policy
 from driftbandits.snapshots import pack, unpack, unpack_state
@@ -42,8 +43,8 @@ class Online:
             self._reserve()
             self._draws: Any = addresses(self.rng)
             owners = (type(self._stage.policy),)
-            self._select = entry("select", owners, (self._me, self.state, self._draws))
-            self._update = entry("update", owners, (self._me, self.state, 0, 0.0))
+            self._select = entry(make_select, owners, (self._me, self.state, self._draws))
+            self._update = entry(make_update, owners, (self._me, self.state, 0, 0.0))
         else:
             self.state, self._draws = policy.init(self.n_arms), self.rng
             self._me, self._select, self._update = policy, select, update

@@ -16,7 +16,8 @@ from driftbandits.checks import check_whole
 from driftbandits.engine import OWN, WORLD, stream
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
-from driftbandits.kernels import OUT_OF_RANGE, TALLY, entry, interpreted_advance, select, update
+from driftbandits.kernels import entry, select, update
+from driftbandits.loops import OUT_OF_RANGE, TALLY, interpreted_advance, make_advance
 from driftbandits.noise import Gaussian, Noise
 from driftbandits.policies.base import Policy, Stage, stages
 
@@ -85,7 +86,7 @@ def trajectory(policy: Any, instance: Instance, noise: Noise | None = None, seed
         arguments = player, scatter, recording, instance.means, instance.best_mean, *streams, *totals, stage.stop
         # The policy's class is among the owners, so that the loop's cache notices when its kernels change.
         owners = type(stage.policy), type(noise), Recorder
-        advance = entry("advance", owners, arguments) if compiled else interpreted_advance
+        advance = entry(make_advance, owners, arguments) if compiled else interpreted_advance
         if advance(*arguments) == OUT_OF_RANGE:
             raise InputError(
                 f"{type(stage.policy).__name__} chose an arm that does not exist at step {tally[0].step + 1}: "

@@ -13,7 +13,8 @@ import numpy as np
 
 from driftbandits.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, stream
 from driftbandits.errors import InputError
-from driftbandits.kernels import OUT_OF_RANGE, entry, interpreted_replay, loop
+from driftbandits.kernels import entry, loop
+from driftbandits.loops import OUT_OF_RANGE, interpreted_replay, make_replay
 from driftbandits.offline.trust import Evidence
 from driftbandits.policies.base import Policy
 
@@ -117,7 +118,7 @@ class Replayer:
                 until,
             )
             if self._replay is None:
-                self._replay = entry("replay", (type(policy),), arguments) if self.compiled else interpreted_replay
+                self._replay = entry(make_replay, (type(policy),), arguments) if self.compiled else interpreted_replay
             if self._replay(*arguments) == OUT_OF_RANGE:
                 name = type(policy).__name__
                 raise InputError(f"{name} chose an arm that does not exist: arms are 0 to {n_arms - 1}")
