@@ -80,33 +80,39 @@ def through_us(url: str, size: int) -> float:
     return rate
 
 
-def plainly(url: str, size: int) -> float:
-    """The same rows by the driver alone: one executemany (SQLite) or binary COPY (PostgreSQL), and a commit."""
+def bare_driver(url: str) -> Callable[[list[tuple[Any, ...]]], None]:
+    """Writes rows by the driver alone: one executemany (SQLite) or binary COPY (PostgreSQL), and a commit."""
     if url.startswith("sqlite"):
         import sqlite3
 
-        connection: Any = sqlite3.connect(url.removeprefix("sqlite:///"))
-        connection.execute("PRAGMA synchronous = FULL")
+        file: Any = sqlite3.connect(url.removeprefix("sqlite:///"), check_same_thread=False)
+        file.execute("PRAGMA synchronous = FULL")
 
-        def write(events: list[Event]) -> None:
-            rows = [row_of(-size, 2 * events[0].step + seq, event) for seq, event in enumerate(events)]
-            connection.executemany(SQLITE_INSERT, rows)
-            connection.commit()
-    else:
-        import psycopg
+        def write(rows: list[tuple[Any, ...]]) -> None:
+            file.executemany(SQLITE_INSERT, rows)
+            file.commit()
 
-        connection = psycopg.connect(url)
+        return write
+    import psycopg
 
-        def write(events: list[Event]) -> None:
-            with connection.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
-                copy.set_types(POSTGRES_TYPES)
-                for seq, event in enumerate(events):
-                    copy.write_row(row_of(-size, 2 * events[0].step + seq, event))
-            connection.commit()
+    connection = psycopg.connect(url)
 
-    rate = rows_a_second(write, size)
-    connection.close()
-    return rate
+    def copy_in(rows: list[tuple[Any, ...]]) -> None:
+        with connection.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
+            copy.set_types(POSTGRES_TYPES)
+            for row in rows:
+                copy.write_row(row)
+        connection.commit()
+
+    return copy_in
+
+
+def plainly(url: str, size: int) -> float:
+    """Rows a second of the bare driver, in transactions of ``size`` pairs."""
+    write = bare_driver(url)
+    return rows_a_second(
+        lambda events: write([row_of(-size, 2 * events[0].step + seq, event) for seq, event in enumerate(events)]), size
+    )
 
 
 @contextmanager

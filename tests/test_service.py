@@ -210,8 +210,8 @@ def test_a_takeover_of_one_experiment_disturbs_no_other(running: Running) -> Non
         """In one group."""
         for each in held.values():
             each.session.ask()
-        futures = [running.service.keeper.committer.schedule(each) for each in held.values()]
-        return await asyncio.gather(*(future for future in futures if future), return_exceptions=True)
+        waits = [running.service.keeper.committer.durable(each) for each in held.values()]
+        return await asyncio.gather(*waits, return_exceptions=True)
 
     loop = running.service.keeper.committer._loop
     fine, fenced = asyncio.run_coroutine_threadsafe(both(), loop).result()

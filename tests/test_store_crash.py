@@ -28,7 +28,7 @@ writers.SNAPSHOT_EVERY = 50
 store = db.Store(sys.argv[1], lease=1e6)  # the dead are taken over at once, not when this runs out
 held = [store.acquire(name) for name in sys.argv[2:]]
 luck = random.Random()
-opened = {writer: [f"{writer.experiment.id}-{step}" for step in writer.session._open] for writer in held}
+opened = {writer: [f"{writer.experiment.id}-{event.step}" for event in writer.session.waiting()] for writer in held}
 while True:
     batches, said = [], []
     for writer in held:

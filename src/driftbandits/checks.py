@@ -85,3 +85,17 @@ def check_names(name: str, values: Sequence[str]) -> list[str]:
 def _is_number(value: Any) -> bool:
     """True and False are answers, not numbers."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_timeout(timeout: float | None) -> float | None:
+    """Seconds after which something is settled; None for never."""
+    if timeout is not None and not (is_reward(timeout) and timeout > 0):
+        raise InputError(f"timeout must be a positive number of seconds, or None to wait for ever; got {timeout!r}")
+    return None if timeout is None else float(timeout)
+
+
+def check_share(name: str, share: float) -> float:
+    """A share of all Decisions."""
+    if not (is_reward(share) and 0 <= share <= 1):
+        raise InputError(f"{name} is a share of all Decisions, from 0 to 1; got {share!r}")
+    return float(share)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice, repeat
 from typing import Any
 
-import numpy as np
-
-from driftbandits.checks import LARGEST_REWARD, check_names, check_whole, is_reward
+from driftbandits.checks import LARGEST_REWARD, check_names, check_share, check_timeout, check_whole, is_reward
 from driftbandits.decisions import (
     Asked,
     ConflictError,
@@ -22,18 +20,19 @@ from driftbandits.decisions import (
     Told,
     TooOldError,
     UnknownDecisionError,
+    make_asked,
+    make_decision,
+    make_told,
+    step_of,
 )
 from driftbandits.errors import InputError
 from driftbandits.explanation import Explanation, explain_choice
-from driftbandits.learners import InTurnLearner, make_learner
+from driftbandits.learners import make_learner
 from driftbandits.policies import AutoTS, Policy
-from driftbandits.recipe import build, describe
-from driftbandits.snapshots import pack, unpack, unpack_state
+from driftbandits.session_snapshots import pack_session, restore_session
 
 MOST_OPEN = 1_000_000
-OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
-CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
-ASIDE = np.dtype([("step", "i8"), ("arm", "i8"), ("reward", "f8")])
+NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
 
 
 class Session:
@@ -77,12 +76,12 @@ class Session:
         if not isinstance(policy, Policy):
             raise InputError(f"a Session needs a policy derived from Policy; got {policy!r}")
         self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_whole("seed", seed, 0, 2**64 - 1)
-        self.timeout, self.default_reward = _check_timeout(timeout), default_reward
+        self.timeout, self.default_reward = check_timeout(timeout), default_reward
         if default_reward is not None and not is_reward(default_reward):
             raise InputError(
                 f"default_reward must be a finite number, or None to drop what never comes; got {default_reward!r}"
             )
-        self.explore, self.name = _check_explore(explore), str(name)
+        self.explore, self.name = check_share("explore", explore), str(name)
         self.remember = check_whole("remember", remember, 0)
         self.clock = clock or steady_clock()
         self.step = 0
@@ -90,7 +89,8 @@ class Session:
         self.most_open = 0
         self.journal: list[Event] | None = None
         """When a list, every event is appended to it: what a Store writes down."""
-        self._open: dict[int, tuple[Asked, int]] = {}
+        self._open: dict[str, tuple[Asked, int]] = {}
+        """By id, so that telling rewards need not take ids apart."""
         self._closed: dict[int, tuple[int, int, float | None, float | None]] = {}
         self._learner = make_learner(policy, len(self.arms), self.seed, self.explore)
 
@@ -130,14 +130,12 @@ class Session:
             )
         arms, p = self._learner.choose(self.step + 1, count, self.open)
         due = None if self.timeout is None else now + self.timeout
-        probabilities = p.tolist() if self.explore > 0 else [None] * count
-        asked = [
-            Asked(step, arm, now, due, probability)
-            for step, (arm, probability) in enumerate(zip(arms.tolist(), probabilities, strict=True), self.step + 1)
-        ]
-        self._apply_asked(asked)
-        prefix, names = f"{self.name}-", self.arms
-        return [Decision(f"{prefix}{event.step}", names[event.arm], event.step, due) for event in asked]
+        probabilities = p.tolist() if self.explore > 0 else repeat(None)
+        steps, chosen = range(self.step + 1, self.step + count + 1), arms.tolist()
+        asked = list(map(make_asked, zip(steps, chosen, repeat(now), repeat(due), probabilities, strict=False)))
+        ids = self._apply_asked(asked)
+        names = map(self.arms.__getitem__, chosen)
+        return list(map(make_decision, zip(ids, names, steps, repeat(due), strict=False)))
 
     def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002 - the word users know
         """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
@@ -149,44 +147,43 @@ class Session:
     def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
         """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
         now = self._settled_now()
-        meant: dict[int, float] = {}
-        outcomes, fresh = [], []
+        meant: dict[str, float] = {}
+        outcomes = []
         for id, reward in rewards:  # noqa: A001
-            step = self._step_of(id)
-            outcome = Outcome.UNKNOWN if step is None else self._judge(step, reward, meant)
-            if outcome is Outcome.NEW and step is not None:
-                meant[step] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
-                fresh.append(Told(step, meant[step], now))
+            outcome = self._judge(id, reward, meant)
+            if outcome is NEW:
+                meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
             outcomes.append(outcome)
-        self._apply_rewards(fresh)
+        steps = [self._open[id][0].step for id in meant]  # noqa: A001
+        self._apply_rewards(meant, list(map(make_told, zip(steps, meant.values(), repeat(now), strict=False))))
         return outcomes
 
     def settle(self) -> list[Settled]:
         """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""
         now = self._now()
-        due: list[Settled] = []
-        for event, _ in self._open.values():
+        due: dict[str, Settled] = {}
+        for id, (event, _) in self._open.items():  # noqa: A001
             if event.due is None or event.due > now:
                 break  # the rest was asked later, and is due later
-            due.append(Settled(event.step, self.default_reward, now))
-        self._apply_rewards(due)
-        return due
+            due[id] = Settled(event.step, self.default_reward, now)
+        self._apply_rewards(due, due.values())
+        return list(due.values())
 
     # Why
 
     def explain(self, decision: Decision | str) -> Explanation:
         """Why that arm: what the policy knew and thought at that Decision."""
         id = decision.id if isinstance(decision, Decision) else decision  # noqa: A001
-        step = self._step_of(id)
-        if step in self._open:
-            event, learnt = self._open[step]
+        step = step_of(id, self.name)
+        if step is None or step > self.step:
+            raise self.refusal(Outcome.UNKNOWN, id, None)
+        if id in self._open:
+            event, learnt = self._open[id]
             arm, probability = event.arm, event.probability
         elif step in self._closed:
             arm, learnt, _, probability = self._closed[step]
-        elif step is not None and 0 < step <= self.step:
-            raise TooOldError(f"{id!r} is older than the last {self.remember:,} answered Decisions: ask the Store")
         else:
-            raise self.refusal(Outcome.UNKNOWN, id, None)
+            raise TooOldError(f"{id!r} is older than the last {self.remember:,} answered Decisions: ask the Store")
         try:
             return explain_choice(self._learner, self.arms, id, step, arm, learnt, probability)
         except InputError as error:
@@ -203,32 +200,34 @@ class Session:
                 )
             self._apply_asked([event])
         else:
-            if event.step not in self._open:
+            id = f"{self.name}-{event.step}"  # noqa: A001
+            if id not in self._open:
                 raise InputError(f"the log settles step {event.step}, which is not open")
-            self._apply_rewards([event])
+            self._apply_rewards([id], [event])
 
-    def _apply_asked(self, events: list[Asked]) -> None:
-        learnt = self._learner.learnt
-        for event in events:
-            self._open[event.step] = (event, learnt)
+    def _apply_asked(self, events: list[Asked]) -> list[str]:
+        prefix = f"{self.name}-"
+        ids = [f"{prefix}{event[0]}" for event in events]
+        self._open.update(zip(ids, zip(events, repeat(self._learner.learnt), strict=False), strict=True))
         self.step, self.time = events[-1].step, max(self.time, events[-1].time)
         self.most_open = max(self.most_open, self.open)
         if self.journal is not None:
             self.journal.extend(events)
+        return ids
 
-    def _apply_rewards(self, events: Sequence[Told | Settled]) -> None:
+    def _apply_rewards(self, ids: Iterable[str], events: Collection[Told | Settled]) -> None:
         if not events:
             return
         came = []
-        for event in events:
-            asked, learnt = self._open.pop(event.step)
-            told = event.reward if isinstance(event, Told) else None
-            self._closed[event.step] = (asked.arm, learnt, told, asked.probability)
-            if event.reward is not None:
-                came.append((event.step, asked.arm, event.reward))
+        for (asked, learnt), event in zip(map(self._open.pop, ids), events, strict=True):
+            step, arm, _, _, probability = asked
+            _, reward, time = event
+            self._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
+            if reward is not None:
+                came.append((step, arm, reward))
         # A reward put aside for a policy that wants others first is as late again as the latest answers were, at most.
         self._learner.take(came, self.step - 2 * self.most_open)
-        self.time = max(self.time, events[-1].time)
+        self.time = max(self.time, time)
         for step in list(islice(self._closed, max(0, len(self._closed) - self.remember))):
             del self._closed[step]
         if self.journal is not None:
@@ -238,62 +237,12 @@ class Session:
 
     def snapshot(self) -> bytes:
         """Everything, as bytes: ``Session.restore`` continues bit for bit."""
-        learner = self._learner
-        header = {
-            "policy": describe(self.policy),
-            "settings": {
-                "arms": self.arms,
-                "seed": self.seed,
-                "timeout": self.timeout,
-                "default_reward": self.default_reward,
-                "explore": self.explore,
-                "name": self.name,
-                "remember": self.remember,
-            },
-            "step": self.step,
-            "time": None if self.time == -math.inf else self.time,
-            "most_open": self.most_open,
-            "learnt": learner.learnt,
-            "unknown": sorted(learner.unknown),
-        }
-        aside = learner.aside if isinstance(learner, InTurnLearner) else []
-        return pack(
-            header,
-            learner.state,
-            open=np.array([(*_numbers(event), learnt) for event, learnt in self._open.values()], OPEN),
-            closed=np.array(
-                [  # thousands at every snapshot: no calls in here
-                    (step, arm, learnt, math.nan if r is None else r, math.nan if p is None else p)
-                    for step, (arm, learnt, r, p) in self._closed.items()
-                ],
-                CLOSED,
-            ),
-            aside=np.array([(step, arm, r) for arm, queue in enumerate(aside) for step, r in queue], ASIDE),
-        )
+        return pack_session(self)
 
     @classmethod
     def restore(cls, data: bytes, clock: Callable[[], float] | None = None) -> Session:
         """The Session that took the snapshot, as it was then."""
-        header, arrays = unpack(data, "a Session")
-        try:
-            policy = build(header["policy"])
-            session = cls(policy, clock=clock, **header["settings"])
-            session.step, session.most_open = header["step"], header["most_open"]
-            session.time = -math.inf if header["time"] is None else header["time"]
-            for step, arm, at, due, p, learnt in arrays["open"].tolist():
-                event = Asked(int(step), int(arm), at, _absent(due), _absent(p))
-                session._open[event.step] = (event, int(learnt))
-            for step, arm, learnt, reward, p in arrays["closed"].tolist():
-                session._closed[step] = (arm, learnt, _absent(reward), _absent(p))
-            learner, aside = session._learner, arrays["aside"].tolist()
-        except KeyError as error:
-            raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
-        learner.learnt, learner.unknown = header["learnt"], set(header["unknown"])
-        learner.state = unpack_state(arrays, learner.player(learner.learnt).init(len(session.arms)), "a Session")
-        learner.begin_past()
-        if isinstance(learner, InTurnLearner):
-            learner.resume(aside)
-        return session
+        return restore_session(cls, data, clock)
 
     # Odds and ends
 
@@ -305,26 +254,22 @@ class Session:
         self.settle()
         return self._now()
 
-    def _step_of(self, id: str) -> int | None:  # noqa: A002
-        name, dash, digits = id.rpartition("-") if isinstance(id, str) else ("", "", "")
-        return int(digits) if dash and name == self.name and digits.isdecimal() and len(digits) < 19 else None
-
-    def _judge(self, step: int, reward: Any, meant: dict[int, float]) -> Outcome:
-        if not is_reward(reward):
-            return Outcome.INVALID
-        if step in meant:
-            return Outcome.AGAIN if meant[step] == reward else Outcome.CONFLICT
-        if step in self._open:
-            return Outcome.NEW
+    def _judge(self, id: Any, reward: Any, meant: dict[str, float]) -> Outcome:  # noqa: A002
+        if not (type(id) is str and is_reward(reward)):
+            return Outcome.INVALID if step_of(id, self.name) else Outcome.UNKNOWN
+        if id in meant:
+            return AGAIN if meant[id] == reward else Outcome.CONFLICT
+        if id in self._open:
+            return NEW
+        step = step_of(id, self.name)
         if step in self._closed:
             told = self._closed[step][2]
-            return Outcome.EXPIRED if told is None else Outcome.AGAIN if told == reward else Outcome.CONFLICT
-        return Outcome.EXPIRED if 0 < step <= self.step else Outcome.UNKNOWN
+            return Outcome.EXPIRED if told is None else AGAIN if told == reward else Outcome.CONFLICT
+        return Outcome.EXPIRED if step and step <= self.step else Outcome.UNKNOWN
 
     def remembers(self, id: str) -> bool:  # noqa: A002
         """Whether the Decision is open or among the last answered; of others only a Store knows what became."""
-        step = self._step_of(id)
-        return step in self._open or step in self._closed
+        return id in self._open or step_of(id, self.name) in self._closed
 
     def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:  # noqa: A002
         """The error that says why such a reward is not taken."""
@@ -345,27 +290,3 @@ def steady_clock() -> Callable[[], float]:
     """Seconds since 1970 that never jump: the wall clock at the start, and a monotonic clock from there."""
     offset = time.time() - time.monotonic()
     return lambda: offset + time.monotonic()
-
-
-def _check_timeout(timeout: float | None) -> float | None:
-    if timeout is not None and not (is_reward(timeout) and timeout > 0):
-        raise InputError(f"timeout must be a positive number of seconds, or None to wait for ever; got {timeout!r}")
-    return None if timeout is None else float(timeout)
-
-
-def _check_explore(explore: float) -> float:
-    if not (is_reward(explore) and 0 <= explore <= 1):
-        raise InputError(f"explore is a share of all Decisions, from 0 to 1; got {explore!r}")
-    return float(explore)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def _absent(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _numbers(event: Asked) -> tuple[float, ...]:
-    return (event.step, event.arm, event.time, _number(event.due), _number(event.probability))

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftbandits.decisions import Decision, Outcome, TooOldError, UnknownDecisionError
+from driftbandits.decisions import Decision, Outcome, TooOldError, UnknownDecisionError, step_of
 from driftbandits.errors import InputError
 from driftbandits.service import models
 from driftbandits.service.direct import REFUSALS, Direct, described
@@ -86,7 +86,8 @@ async def tell_many(request: Request) -> Response:
 
     def work(held: Held) -> str:
         held.check_tells()
-        return _json({"outcomes": _take(service, held, rewards, known)})
+        outcomes = '","'.join(_take(service, held, rewards, known))
+        return f'{{"outcomes":["{outcomes}"]}}'
 
     return await _perform(service, request, body, work)
 
@@ -106,7 +107,7 @@ async def explain(
             return held.session.explain(decision).as_dict()
         except TooOldError:
             pass
-    step = _step(experiment, decision)
+    step = step_of(decision, experiment)
     if step is None:
         raise UnknownDecisionError(f"there is no Decision {decision!r} in {experiment!r}")
     return (await service.keeper.in_thread(service.store.explain, experiment, step)).as_dict()
@@ -134,16 +135,10 @@ async def _forgotten(service: Service, request: Request, rewards: Sequence[model
     found = {}
     for index, told in enumerate(rewards):
         if not session.remembers(told.id):
-            step = _step(id, told.id)
+            step = step_of(told.id, id)
             if step is not None and step <= session.step:
                 found[index] = await service.keeper.in_thread(service.store.outcome, id, step, told.reward)
     return found
-
-
-def _step(experiment: str, decision: str) -> int | None:
-    name, _, digits = decision.rpartition("-")
-    known = name == experiment and digits.isdecimal() and len(digits) < 19 and int(digits) > 0
-    return int(digits) if known else None
 
 
 def _decision(decision: Decision) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from driftbandits.decisions import Event
@@ -13,6 +14,7 @@ from driftbandits.store import Answer, Writer
 
 if TYPE_CHECKING:
     from driftbandits.session import Session
+    from driftbandits.store.history import Snapshot
 
 
 class PausedError(InputError):
@@ -23,11 +25,24 @@ class ArchivedError(InputError):
     """The experiment is over."""
 
 
+@dataclass(eq=False)
+class Batch:
+    """What one experiment gives to a commit, and who waits for it."""
+
+    held: Held
+    events: list[Event] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    waiting: list[asyncio.Future[None]] = field(default_factory=list)
+    snapshot: Snapshot | None = None
+    view: tuple[int, bytes] | None = None
+    error: Exception | None = None
+
+
 class Held:
     """One experiment that this service writes: its Session, and what of it is on the way to disk.
 
-    ``waiting`` is the future of the events that the next commit takes, ``writing`` of those that the present one is
-    writing. A Held that is ``lost`` differs from the log, and must not be used again.
+    ``staged`` goes into the next commit, ``writing`` is in the present one. ``lost`` is why it differs from the log, if
+    it does: then it must not be used again.
     """
 
     def __init__(self, writer: Writer, view: View) -> None:
@@ -36,18 +51,17 @@ class Held:
         self.status = writer.experiment.status
         self.session: Session = writer.session
         self.used = time.monotonic()
-        self.answers: list[Answer] = []
-        self.waiting: asyncio.Future[None] | None = None
-        self.writing: asyncio.Future[None] | None = None
-        self.lost = False
+        self.staged: Batch | None = None
+        self.writing: Batch | None = None
+        self.lost: Exception | None = None
 
     @property
     def at_rest(self) -> bool:
         """Whether all that happened is on disk."""
-        return self.waiting is None and self.writing is None and not self.session.journal
+        return self.staged is None and self.writing is None and not self.session.journal
 
     def take_events(self) -> list[Event]:
-        """The events since the last commit began."""
+        """The events since the last time."""
         events, self.session.journal = self.session.journal or [], []
         return events
 

@@ -119,9 +119,8 @@ class Keeper:
     # After commits
 
     def _committed(self, held: Held, events: list[Event]) -> None:
-        settled = sum(type(event) is Settled for event in events)
-        if settled:
-            self._metrics.settled.inc(settled)
+        if held.session.timeout is not None:
+            self._metrics.settled.inc(sum(type(event) is Settled for event in events))
         held.view.apply(events, held.session)
 
     def _failed(self, held: Held, error: BaseException) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import time
@@ -13,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits.errors import InputError
@@ -22,6 +23,9 @@ from driftbandits.store.migrate import migrate
 
 PATIENCE = 10.0
 """Seconds to wait for a server to answer, or for a locked file."""
+
+IDLE = 1.0
+"""Seconds after which a connection is tried before it is used; to try it every time would cost a round trip."""
 
 EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:password@host/name"'
 
@@ -70,13 +74,13 @@ class Database:
             engine = create_engine(
                 url.set(drivername="postgresql+psycopg"),
                 isolation_level="READ COMMITTED",
-                pool_pre_ping=True,
                 pool_size=10,
                 connect_args=connect_args,
             )
         except ModuleNotFoundError:
             raise InputError("PostgreSQL needs psycopg: pip install 'driftbandits[postgres]'") from None
         event.listen(engine, "connect", _postgres_is_durable)
+        event.listen(engine, "checkout", _still_there)
         return engine
 
     def _sqlite(self, url: URL, existing: bool) -> Engine:
@@ -130,6 +134,19 @@ def _postgres_is_durable(connection: Any, _: Any) -> None:
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
         )
     connection.commit()
+
+
+def _still_there(connection: Any, record: Any, _: Any) -> None:
+    """A connection that was idle may be to a server that has gone: then the pool opens another."""
+    now = time.monotonic()
+    if now - record.info.get("used", -math.inf) > IDLE:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+            connection.rollback()
+        except Exception as error:
+            raise DisconnectionError from error
+    record.info["used"] = now
 
 
 WORDS = {

@@ -16,7 +16,8 @@ from driftbandits.store.experiments import Experiment
 from driftbandits.store.log import Log
 from driftbandits.store.schema import snapshots
 
-SNAPSHOT_EVERY = 10_000
+SNAPSHOT_EVERY = 20_000
+"""Events. A snapshot takes as long as several commits; a restart folds at most so many events, in half a second."""
 WHOLE = 2
 """The last so many snapshots are kept whole. Older ones are for explaining alone, and forget answered Decisions."""
 LEAD = 5_000

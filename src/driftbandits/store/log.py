@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -86,13 +88,31 @@ class Log(Experiments):
 
     def _insert(self, connection: Connection, rows: Rows) -> None:
         if not self.is_postgres:
-            connection.exec_driver_sql(SQLITE_INSERT, list(rows))
+            done = 0
+            while done < len(rows):
+                size = _bulk(len(rows) - done)
+                connection.exec_driver_sql(_sqlite_insert(size), tuple(chain.from_iterable(rows[done : done + size])))
+                done += size
             return
         driver: Any = connection.connection.driver_connection
         with driver.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
             copy.set_types(POSTGRES_TYPES)
             for row in rows:
                 copy.write_row(row)
+
+
+def _bulk(left: int) -> int:
+    """How many rows SQLite is given in one statement, when so many are left.
+
+    The driver lets other threads run at every statement, and then waits its turn, beside a busy thread for longer than
+    an insert takes: so statements are large. There are few sizes, and the driver keeps statements that come again.
+    """
+    return min(left // 64 * 64, 1024) or left
+
+
+@cache
+def _sqlite_insert(size: int) -> str:
+    return SQLITE_INSERT + ", (?, ?, ?, ?, ?, ?, ?, ?, ?)" * (size - 1)
 
 
 def row_of(key: int, seq: int, event: Event) -> tuple[Any, ...]:

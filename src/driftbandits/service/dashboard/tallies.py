@@ -56,13 +56,13 @@ def row_of(step: Any, since: int) -> Any:
 
 def ask_columns(numbers: list[float], since: int) -> Asks:
     """Columns of asks, which come one after the other as (step, arm, time, probability)."""
-    step, arm, time, probability = np.array(numbers).reshape(-1, 4).T
+    step, arm, time, probability = np.array(numbers, np.float64).reshape(-1, 4).T
     return Asks(row_of(step, since), step.astype(np.int64), arm.astype(np.int64), time, probability)
 
 
 def answer_columns(numbers: list[float], since: int) -> Answers:
     """Columns of answers: (newest step when it came, step, arm, reward, probability, time, when asked, told or not)."""
-    came, step, arm, reward, probability, time, asked, told = np.array(numbers).reshape(-1, 8).T
+    came, step, arm, reward, probability, time, asked, told = np.array(numbers, np.float64).reshape(-1, 8).T
     step, arm = step.astype(np.int64), arm.astype(np.int64)
     return Answers(row_of(came, since), step, arm, reward, probability, time, asked, told > 0)
 
