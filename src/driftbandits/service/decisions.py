@@ -70,7 +70,7 @@ async def tell(request: Request) -> Response:
         outcome = _take(service, held, [told], known)[0]
         if outcome is Outcome.NEW or outcome is Outcome.AGAIN:
             return f'{{"outcome":"{outcome}"}}'
-        raise held.session.refusal(outcome, told.id, told.reward)
+        raise held.session.refusal(outcome, told["id"], told["reward"])
 
     return await _perform(service, request, body, work)
 
@@ -80,7 +80,7 @@ async def tell_many(request: Request) -> Response:
     """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
     service = await admit(request, "write")
     body = await request.body()
-    rewards = TELL_MANY.validate_json(body).rewards
+    rewards = TELL_MANY.validate_json(body)["rewards"]
     _check_batch(service, len(rewards))
     known = await _forgotten(service, request, rewards)
 
@@ -120,7 +120,7 @@ async def _perform(service: Service, request: Request, body: bytes, work: Callab
 
 
 def _take(service: Service, held: Held, rewards: Sequence[models.Tell], known: dict[int, Outcome]) -> list[Outcome]:
-    outcomes = held.session.tell_many([(told.id, told.reward) for told in rewards])
+    outcomes = held.session.tell_many([(told["id"], told["reward"]) for told in rewards])
     for index, outcome in known.items():
         outcomes[index] = outcome
     for outcome, count in Counter(outcomes).items():
@@ -134,10 +134,10 @@ async def _forgotten(service: Service, request: Request, rewards: Sequence[model
     session = (service.keeper.here(id) or await service.keeper.get(id)).session
     found = {}
     for index, told in enumerate(rewards):
-        if not session.remembers(told.id):
-            step = step_of(told.id, id)
+        if not session.remembers(told["id"]):
+            step = step_of(told["id"], id)
             if step is not None and step <= session.step:
-                found[index] = await service.keeper.in_thread(service.store.outcome, id, step, told.reward)
+                found[index] = await service.keeper.in_thread(service.store.outcome, id, step, told["reward"])
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi.routing import APIRoute
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -48,11 +48,11 @@ class Direct(APIRoute):
         return endpoint
 
 
-def described(response: type[BaseModel], body: type[BaseModel] | None = None) -> dict[str, Any]:
+def described(response: type[BaseModel], body: type[Any] | None = None) -> dict[str, Any]:
     """Arguments of a Direct route that tell OpenAPI what the endpoint reads by itself."""
     extra: dict[str, Any] = {"parameters": [EXPERIMENT, KEY_HEADER]}
     if body is not None:
-        schema = body.model_json_schema()
+        schema = TypeAdapter(body).json_schema()
         inlined = _inlined(schema, schema.pop("$defs", {}))
         extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": inlined}}}
     return {
