@@ -47,6 +47,7 @@ bench: $(READY)
 	@$(BIN)/driftbandits bench
 	@$(BIN)/python benchmarks/gaps.py
 	@$(BIN)/python benchmarks/sweeps.py
+	@$(BIN)/python benchmarks/sessions.py
 	@$(BIN)/python benchmarks/store.py
 	@$(BIN)/python benchmarks/load.py
 	@$(BIN)/python benchmarks/dashboard.py

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -218,6 +219,41 @@ def test_a_takeover_of_one_experiment_disturbs_no_other(running: Running) -> Non
     assert fine is None
     assert isinstance(fenced, FencedError)
     assert [len(list(running.service.store.events(name))) for name in ("mine", "lost")] == [2, 1]
+
+
+def test_what_was_staged_behind_a_failed_write_is_not_written(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that writes goes on to the next batch before the event loop knows that the one before it failed."""
+    path = running.create("mine")
+    running.http.post(f"{path}/ask")
+    held, store, committer = running.held("mine"), running.service.store, running.service.keeper.committer
+    append, writing, go_on = store.append, threading.Event(), threading.Event()
+
+    def failing(*arguments: Any) -> None:
+        monkeypatch.setattr(store, "append", append)
+        writing.set()
+        assert go_on.wait(10)
+        raise StoreError("the disk is gone")
+
+    async def two() -> list[Any]:
+        monkeypatch.setattr(store, "append", failing)
+        held.session.ask()
+        first = asyncio.ensure_future(committer.durable(held))
+        assert await asyncio.to_thread(writing.wait, 10)
+        held.session.ask()
+        second = asyncio.ensure_future(committer.durable(held))
+        await asyncio.sleep(0)
+        assert held.staged is not None
+        go_on.set()
+        time.sleep(0.3)  # the event loop is kept from seeing it
+        assert held.staged is None
+        return await asyncio.gather(first, second, return_exceptions=True)
+
+    found = asyncio.run_coroutine_threadsafe(two(), committer._loop).result()
+    assert [str(error) for error in found] == ["the disk is gone"] * 2
+    assert len(list(store.events("mine"))) == 1
+    assert running.http.post(f"{path}/ask").json()["step"] == 2
 
 
 def test_another_service_is_told_who_holds_it_and_takes_over_when_free(tmp_path: Path) -> None:
