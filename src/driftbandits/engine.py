@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import copy
 import functools
-import os
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +18,7 @@ from driftbandits.kernels import entry
 from driftbandits.loops import OUT_OF_RANGE, TALLY, interpreted_advance, make_advance
 from driftbandits.noise import Noise
 from driftbandits.policies.base import Policy, Stage, stages
+from driftbandits.threads import GoOn, in_threads
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -160,11 +157,6 @@ def stream(seed: int, run: int, which: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, which))))
 
 
-def cores() -> int:
-    """How many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def play_all(
     todo: list[tuple[Job, int]], finished: Callable[[Job, int, Run], None], workers: int, progress: bool | None
 ) -> None:
@@ -172,68 +164,16 @@ def play_all(
 
     Ctrl-C stops the threads within milliseconds and is raised again; what was finished has been reported by then.
     """
-    lock, stopped = threading.Lock(), threading.Event()
-    steps_done = 0
+    lock = threading.Lock()
+    size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
 
-    def go_on(steps: int) -> bool:
-        nonlocal steps_done
-        with lock:
-            steps_done += steps
-        return not stopped.is_set()
-
-    def work(block: list[tuple[Job, int]]) -> None:
-        for job, run in block:
+    def work(first: int, go_on: GoOn) -> None:
+        for job, run in todo[first : first + size]:
             result = job.play(run, go_on)
             if result is None:
                 return
             with lock:
                 finished(job, run, result)
 
-    size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
     steps = sum(job.instance.horizon for job, _ in todo)
-    with ThreadPoolExecutor(workers) as pool, progress_bar("simulating", steps, progress) as show:
-        waiting: set[Future[None]] = {pool.submit(work, todo[i : i + size]) for i in range(0, len(todo), size)}
-        try:
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.1)
-                show(steps_done)
-                for future in done:
-                    future.result()
-        except BaseException:
-            stopped.set()
-            for future in waiting:
-                future.cancel()
-            raise
-
-
-@contextmanager
-def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[..., None]]:
-    """A progress bar that appears when the work takes more than a second; none where nobody watches."""
-    if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda done, steps=steps: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn(doing),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[speed]}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    task = bar.add_task("", total=steps, speed="")
-    begun = time.monotonic()
-
-    def show(done: int, steps: int = steps) -> None:
-        elapsed = time.monotonic() - begun
-        if elapsed > 1.0:
-            bar.start()
-            bar.update(task, completed=done, total=steps, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
-
-    try:
-        yield show
-    finally:
-        bar.stop()
+    in_threads(work, range(0, len(todo), size), workers, "simulating", steps, progress)

@@ -15,13 +15,14 @@ import numpy as np
 
 from driftbandits import recipe
 from driftbandits.checks import check_whole
-from driftbandits.engine import Job, Run, cores, play_all
+from driftbandits.engine import Job, Run, play_all
 from driftbandits.errors import InputError
 from driftbandits.files import check_writable
 from driftbandits.instances import Instance
 from driftbandits.intervals import mean_interval
 from driftbandits.noise import Gaussian, Noise
 from driftbandits.parquet import Runs, read_runs, write_runs
+from driftbandits.threads import cores
 
 if TYPE_CHECKING:
     import polars as pl

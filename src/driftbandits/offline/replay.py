@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftbandits.checks import LARGEST_REWARD, check_drift, check_whole
-from driftbandits.engine import cores, progress_bar
 from driftbandits.errors import InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
 from driftbandits.offline.log import Log, read_log
 from driftbandits.offline.result import Replay
 from driftbandits.offline.trust import FEWEST, Evidence, evidence
 from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
+from driftbandits.threads import cores, in_threads
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +91,7 @@ def replay(
         return fixed, found
 
     work = len(rows) * turns * len(replayers) * (replicates + 1)
-    done = _in_threads(replicate, replicates + 1, workers, work, progress)
+    done = in_threads(replicate, range(replicates + 1), workers, "replaying", work, progress)
     lengths = np.bincount(np.arange(len(rows)) * parts // len(rows), minlength=parts)
     sums, counts = {}, {}
     for name in learners:
@@ -144,33 +142,3 @@ def _made(name: str, log: Log, rows: Evidence, drift: float | None) -> Any:
     if name in POLICIES and "drift" in {field.name for field in fields(POLICIES[name])}:  # type: ignore[arg-type]
         known["drift"] = min(1.0, (log.drift.high if drift is None else check_drift(drift)) / rows.least)
     return make_policy(name, **known)
-
-
-def _in_threads(
-    task: Callable[[int, Callable[[int], bool]], Any], count: int, workers: int, work: int, progress: bool | None
-) -> list[Any]:
-    """task(0), ..., task(count - 1) on threads; Ctrl-C stops them within milliseconds and is raised again."""
-    lock, stopped = threading.Lock(), threading.Event()
-    done = 0
-
-    def go_on(steps: int) -> bool:
-        nonlocal done
-        with lock:
-            done += steps
-        return not stopped.is_set()
-
-    with ThreadPoolExecutor(workers) as pool, progress_bar("replaying", work, progress) as show:
-        futures = [pool.submit(task, number, go_on) for number in range(count)]
-        waiting = set(futures)
-        try:
-            while waiting:
-                finished, waiting = wait(waiting, timeout=0.1)
-                show(done)
-                for future in finished:
-                    future.result()
-        except BaseException:
-            stopped.set()
-            for future in waiting:
-                future.cancel()
-            raise
-        return [future.result() for future in futures]

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits.engine import progress_bar
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
@@ -27,6 +26,7 @@ from driftbandits.sweep.pace import Pace
 from driftbandits.sweep.plan import Plan, Until
 from driftbandits.sweep.tasks import VERSION
 from driftbandits.sweep.toml import read_declaration
+from driftbandits.threads import progress_bar
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,92 @@
+"""Work of many steps on threads, with a progress bar, and stopped by Ctrl-C within milliseconds."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import TypeAlias, TypeVar
+
+Done = TypeVar("Done")
+GoOn: TypeAlias = Callable[[int], bool]
+"""Called with the steps done since the last time; answers whether to go on."""
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(
+    work: Callable[[int, GoOn], Done],
+    numbers: Iterable[int],
+    workers: int,
+    doing: str,
+    steps: int,
+    progress: bool | None,
+) -> list[Done]:
+    """``work(number, go_on)`` for each of the numbers; ``steps`` is what all of them together are expected to do.
+
+    Ctrl-C, or an error of one, stops all of them at their next ``go_on`` and is raised again.
+    """
+    lock, stopped = threading.Lock(), threading.Event()
+    steps_done = 0
+
+    def go_on(more: int) -> bool:
+        nonlocal steps_done
+        with lock:
+            steps_done += more
+        return not stopped.is_set()
+
+    with ThreadPoolExecutor(workers) as pool, progress_bar(doing, steps, progress) as show:
+        futures = [pool.submit(work, number, go_on) for number in numbers]
+        waiting = set(futures)
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.1)
+                show(steps_done)
+                for future in done:
+                    future.result()
+        except BaseException:
+            stopped.set()
+            for future in waiting:
+                future.cancel()
+            raise
+        return [future.result() for future in futures]
+
+
+@contextmanager
+def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[..., None]]:
+    """A progress bar that appears when the work takes more than a second; none where nobody watches."""
+    if not (sys.stderr.isatty() if progress is None else progress):
+        yield lambda done, steps=steps: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn(doing),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[speed]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    task = bar.add_task("", total=steps, speed="")
+    begun = time.monotonic()
+
+    def show(done: int, steps: int = steps) -> None:
+        elapsed = time.monotonic() - begun
+        if elapsed > 1.0:
+            bar.start()
+            bar.update(task, completed=done, total=steps, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
+
+    try:
+        yield show
+    finally:
+        bar.stop()
