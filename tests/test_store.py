@@ -23,7 +23,7 @@ from sqlalchemy import create_engine, inspect, text, update
 import driftbandits as db
 import postgres
 from driftbandits.decisions import Asked, Outcome, Told
-from driftbandits.store import FencedError, StoreError, history
+from driftbandits.store import FencedError, StoreError, database, history
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.schema import REVISION, metadata, snapshots
 from driftbandits.testing.store import fold
@@ -398,6 +398,11 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     assert store.experiment("x").last_seq == 11
 
 
+TERMINATE = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
 def test_a_lost_connection_loses_nothing() -> None:
     with postgres.database() as url:
         store = db.Store(url)
@@ -408,12 +413,7 @@ def test_a_lost_connection_loses_nothing() -> None:
             def cut(connection: Any, rows: Any) -> None:
                 good(connection, rows)
                 with store.reading() as another:
-                    another.execute(
-                        text(
-                            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-                        )
-                    )
+                    another.execute(text(TERMINATE))
 
             store._insert = cut  # type: ignore[method-assign]
             with pytest.raises(StoreError):
@@ -423,6 +423,20 @@ def test_a_lost_connection_loses_nothing() -> None:
             assert session.ask().step == 2
         assert isinstance(told := store.reward("x", 1), Told)
         assert told.reward == 0.75
+        store.close()
+
+
+def test_a_connection_that_died_while_idle_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "IDLE", 0.0)
+    with postgres.database() as url:
+        store = db.Store(url)
+        with store.open("x", arms=["a", "b"]) as session:
+            session.ask()
+            admin = create_engine(url.replace("postgresql", "postgresql+psycopg"))
+            with admin.connect() as connection:
+                connection.execute(text(TERMINATE))
+            admin.dispose()
+            assert session.ask().step == 2
         store.close()
 
 
