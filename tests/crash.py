@@ -14,6 +14,7 @@ from typing import Any
 from driftbandits.client import AsyncClient, UnavailableError, calls
 from driftbandits.client.calls import Answer, Call
 from driftbandits.decisions import Asked, ExpiredError, Outcome, Settled, Told
+from driftbandits.session import Session
 from driftbandits.store import Store
 from driftbandits.store.history import Snapshot
 from serving import Process
@@ -37,6 +38,8 @@ class Storm:
         self.store, self.random = store, random.Random(seed)
         self.services = [Process(store, lease=LEASE) for _ in range(2)]
         self.seen: dict[str, Acknowledged] = {}
+        self.folds: dict[str, tuple[Session, int]] = {}
+        """Of each log, from its first event on, as far as it was when last looked at."""
         self.answers = 0
         self.stopping = False
         self.last = self.services[0]
@@ -145,7 +148,11 @@ class Storm:
         for name in self.seen:
             experiment = store.experiment(name)
             session, _ = store._session(experiment, experiment.last_seq)
-            assert session.snapshot() == folded(store, name, experiment.last_seq).data
+            whole, seq = self.folds.get(name) or (experiment.session(), 0)
+            for event in store.events(name, seq, experiment.last_seq):
+                whole.apply(event)
+            self.folds[name] = whole, experiment.last_seq
+            assert session.snapshot() == whole.snapshot()
         store.close()
 
     def check_end(self) -> Counter[str]:
