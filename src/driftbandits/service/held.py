@@ -41,8 +41,7 @@ class Batch:
 class Held:
     """One experiment that this service writes: its Session, and what of it is on the way to disk.
 
-    ``staged`` goes into the next commit, ``writing`` is in the present one. ``lost`` is why it differs from the log, if
-    it does: then it must not be used again.
+    ``staged`` goes into the next commit, ``writing`` is in the present one.
     """
 
     def __init__(self, writer: Writer, view: View) -> None:
@@ -53,7 +52,6 @@ class Held:
         self.used = time.monotonic()
         self.staged: Batch | None = None
         self.writing: Batch | None = None
-        self.lost: Exception | None = None
 
     @property
     def at_rest(self) -> bool:
