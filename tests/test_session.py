@@ -292,7 +292,9 @@ def test_a_bad_reward_changes_nothing(reward: Any) -> None:
     assert session.tell(decision.id, True) is Outcome.NEW
 
 
-@pytest.mark.parametrize("id", ["d-2", "d-0", "x-1", "d-", "", "d-1.0", "d--1", "d-" + "9" * 30, 7, None])
+@pytest.mark.parametrize(
+    "id", ["d-2", "d-0", "d-01", "d-+1", "d-1 ", "d-\u0661", "x-1", "d-", "", "d-1.0", "d--1", "d-" + "9" * 30, 7, None]
+)
 def test_an_unknown_id_changes_nothing(id: Any) -> None:  # noqa: A002
     session = db.Session(arms=["a", "b"])
     session.ask()
@@ -300,6 +302,14 @@ def test_an_unknown_id_changes_nothing(id: Any) -> None:  # noqa: A002
     with pytest.raises(UnknownDecisionError, match="ids are d-1 to d-1"):
         session.tell(id, 0.5)
     assert session.snapshot() == before
+
+
+def test_ids_may_come_from_a_table() -> None:
+    """There they are often strings of numpy's own."""
+    session = db.Session(arms=["a", "b"])
+    ids = np.array([decision.id for decision in session.ask_many(3)])
+    assert session.tell_many(zip(ids, np.array([0.5, 1.0, 0.0]), strict=True)) == [Outcome.NEW] * 3
+    assert session.tell(ids[1], 1.0) is Outcome.AGAIN
 
 
 def test_another_value_is_a_conflict() -> None:

@@ -255,7 +255,7 @@ class Session:
         return self._now()
 
     def _judge(self, id: Any, reward: Any, meant: dict[str, float]) -> Outcome:  # noqa: A002
-        if not (type(id) is str and is_reward(reward)):
+        if not (isinstance(id, str) and is_reward(reward)):
             return Outcome.INVALID if step_of(id, self.name) else Outcome.UNKNOWN
         if id in meant:
             return AGAIN if meant[id] == reward else Outcome.CONFLICT

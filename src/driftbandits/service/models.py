@@ -59,9 +59,10 @@ class AskMany(Request):
     count: Annotated[int, Field(ge=1, description="At most 10,000, unless the service is set otherwise.")]
 
 
+# Rewards come by the hundred, and dictionaries are cheaper than models.
 @with_config(STRICT)
 class Tell(TypedDict):
-    """The reward of one Decision. Rewards come by the hundred, and dictionaries are cheaper than models."""
+    """The reward of one Decision."""
 
     id: Annotated[str, Field(max_length=100, description="The Decision's id.")]
     reward: Reward
