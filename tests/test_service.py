@@ -254,6 +254,34 @@ def test_what_was_staged_behind_a_failed_write_is_not_written(
     assert running.http.post(f"{path}/ask").json()["step"] == 2
 
 
+def test_who_does_nothing_new_waits_for_what_is_being_written(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reward told again is answered "again" only when the first is on disk."""
+    running.http.post(f"{running.create('mine')}/ask")
+    held, store, committer = running.held("mine"), running.service.store, running.service.keeper.committer
+    append, writing, go_on = store.append, threading.Event(), threading.Event()
+
+    def slow(*arguments: Any) -> None:
+        writing.set()
+        assert go_on.wait(10)
+        append(*arguments)
+
+    async def two() -> list[bool]:
+        monkeypatch.setattr(store, "append", slow)
+        held.session.ask()
+        first = asyncio.ensure_future(committer.durable(held))
+        assert await asyncio.to_thread(writing.wait, 10)
+        second = asyncio.ensure_future(committer.durable(held))
+        await asyncio.sleep(0.01)
+        early = [first.done(), second.done()]
+        go_on.set()
+        await asyncio.gather(first, second)
+        return early
+
+    assert asyncio.run_coroutine_threadsafe(two(), committer._loop).result() == [False, False]
+
+
 def test_another_service_is_told_who_holds_it_and_takes_over_when_free(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/file.db"
     with serving(store) as second:

@@ -302,6 +302,14 @@ class StoreContract(ABC):
 
     # Idempotency keys and tokens
 
+    def test_large_groups_are_written_whole(self) -> None:
+        store = self.store()
+        writer = store.acquire(self.new(store))
+        writer.session.tell_many((decision.id, decision.step / 7) for decision in writer.session.ask_many(1500))
+        events = _journal(writer)
+        store.append([(writer, events)])
+        assert list(store.events(writer.experiment.id)) == events
+
     def test_answers_are_written_with_what_they_answer(self) -> None:
         from driftbandits.store import Answer, StoreError
 
