@@ -9,7 +9,7 @@ help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
 	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
-	@echo "make soak         the long tests: 100 kills on each store, a million wrong requests"
+	@echo "make soak         the long tests: ten minutes of random policies, 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         a page for each policy, docs/policies"
 	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"

@@ -43,6 +43,10 @@ class NaiveLuck:
     def __init__(self) -> None:
         self.first, self.second = 1_234_567, 7_654_321
 
+    def seed(self, rng: np.random.Generator) -> None:
+        """Two numbers of the run's own stream, before the first step."""
+        self.first, self.second = int(rng.integers(1, 2_147_483_563)), int(rng.integers(1, 2_147_483_399))
+
     def stir(self, arm: int, reward: float) -> None:
         bits = int(abs(math.frexp(reward)[0]) * 2**53)
         self.first = (self.first + (bits >> 23)) % 2_147_483_562 + 1

@@ -1,10 +1,11 @@
-"""The long forms of two tests: 100 kills on each store, and a million wrong requests (``make soak``)."""
+"""The long forms of three tests: random policies, kills on each store, a million wrong requests (``make soak``)."""
 
 from __future__ import annotations
 
 import argparse
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -12,17 +13,23 @@ import postgres
 from crash import storm
 from fuzz import fuzz_at_random, fuzz_by_schema
 from in_process import serving
+from policy_fuzz import fuzz as fuzz_policies
 from test_service_fuzz import check_memory, prepare
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="of random policies, some of them broken")
     parser.add_argument("--kills", type=int, default=100, help="of services, on each store")
     parser.add_argument("--requests", type=int, default=1_000_000, help="gone wrong at random")
     parser.add_argument("--examples", type=int, default=2000, help="of every operation, made up from the schema")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="to see a failure again")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # numpy says so when interpreted kernels overflow
+        played = fuzz_policies(arguments.seed, 60 * arguments.minutes)
+    print(f"random policies: {', '.join(f'{count:,} {kind}' for kind, count in sorted(played.items()))}; none crashed")
     stalls = max(1, arguments.kills // 10)
     with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
         url = f"sqlite:///{folder}/file.db"

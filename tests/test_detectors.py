@@ -33,6 +33,8 @@ def tape(kind: str, seed: int, steps: int, n_arms: int, jumps: int) -> Array:
 def follow(policy: db.Policy, twin: Any, rewards: Array, seed: int) -> int:
     """Play both side by side: every arm and every event must agree. Answers the number of events."""
     play, rng = db.Online(policy, rewards.shape[1], seed), np.random.Generator(np.random.SFC64(seed))
+    if hasattr(twin, "luck"):
+        twin.luck.seed(rng)
     events: list[tuple[int, int]] = []
     for step, row in enumerate(rewards):
         arm = play.select()

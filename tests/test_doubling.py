@@ -11,6 +11,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits.engine import OWN, WORLD, stream
+from driftbandits.offline.log import Log
 from driftbandits.policies import make_policy
 from driftbandits.testing import check_policy
 from naive import pieces
@@ -39,6 +40,7 @@ def by_hand(name: str, world: db.Instance, seed: int, first: int = FIRST) -> tup
     for start, length in pieces(first, world.horizon):
         policy = base(name, length)
         state = policy.reserve(policy.init(world.n_arms), length)
+        policy.seed(state, own)
         for means in world.means[start : start + length]:
             arms.append(int(policy.select(state, own)))
             rewards.append(float(noise.draw(means[arms[-1]], outside)))
@@ -69,6 +71,7 @@ def test_online_plays_the_same_pieces(name: str) -> None:
     for start, length in pieces(50, 700):
         twin = base(name, length)
         state = twin.reserve(twin.init(2), length)
+        twin.seed(state, by_pieces)
         for reward in rewards[start : start + length]:
             if reward > 0.9:
                 copy.restore(play.snapshot())
@@ -133,7 +136,7 @@ def test_stages() -> None:
         for start, length in pieces(first, 5_000):
             for step in {start, start + length // 2, start + length - 1}:
                 stage = policy.stage(step)
-                assert (stage.start, stage.stop, stage.policy.horizon) == (start, start + length, length)  # type: ignore[attr-defined]
+                assert (stage.start, stage.stop, stage.policy.horizon) == (start, start + length, length)
 
 
 @pytest.mark.parametrize("wrong", [db.AutoTS(), db.RoundRobin(), db.DriftUCB, "DriftUCB", db.Rexp3(batch=100), None])
@@ -152,9 +155,39 @@ def test_as_many_arms_as_the_base() -> None:
     assert db.Doubling(db.DriftUCB(10, 0.1)).any_order == db.DriftUCB.any_order
 
 
-def test_who_cannot_play_stages_says_so() -> None:
-    with pytest.raises(db.InputError, match=r"Doubling is played in stages.*DriftUCB\(horizon=100"):
-        db.Doubling(db.DriftUCB(100, 1e-3)).compiled()
+def test_a_replay_begins_anew_too() -> None:
+    """Stages are counted in rewards learnt; of a log in which every row is used, the replay is the run itself."""
+    rng, rows = np.random.default_rng(0), 900
+    arms, rewards = rng.integers(0, 2, rows), rng.random(rows)
+    log = Log(("a", "b"), arms, rewards, np.full(rows, 0.5))
+    policy, learnt = db.Doubling(base("SnoozeItTight", 20)), []
+
+    class Watched:
+        """The same as a plain object that notes when its stages begin."""
+
+        def init(self, n_arms: int) -> None:
+            self.step = 0
+            self._begin(n_arms)
+
+        def _begin(self, n_arms: int) -> None:
+            learnt.append(self.step)
+            self.stage, self.n_arms = policy.stage(self.step), n_arms
+            self.state = self.stage.policy.reserve(self.stage.policy.init(n_arms), rows)
+
+        def select(self, state: None, rng: np.random.Generator) -> int:
+            return int(self.stage.policy.select(self.state, rng))
+
+        def update(self, state: None, arm: int, reward: float) -> None:
+            self.stage.policy.update(self.state, arm, reward)
+            self.step += 1
+            if self.step == self.stage.stop:
+                self._begin(self.n_arms)
+
+    played = db.replay(log, {"it": policy, "twin": Watched()}, drift=1e-3, replicates=2, workers=1, progress=False)
+    table = played.table()
+    one, other = (table.filter(table["policy"] == name).drop("policy") for name in ("it", "twin"))
+    assert one.equals(other)
+    assert {0, 20, 60, 140} <= set(learnt)
 
 
 # What it costs.

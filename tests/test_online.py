@@ -11,7 +11,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits.engine import OWN, stream
-from driftbandits.online import AHEAD
+from driftbandits.player import AHEAD
 from driftbandits.recording import trajectory
 
 BAD_REWARDS = [math.nan, math.inf, -math.inf, 1e101]

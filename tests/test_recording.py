@@ -75,7 +75,7 @@ def test_arms_that_do_not_exist_are_an_error() -> None:
         def select(self, state: None, rng: np.random.Generator) -> int:
             return 2
 
-    with pytest.raises(InputError, match=r"Wrong chose an arm that does not exist at step 1: arms are 0 to 1"):
+    with pytest.raises(InputError, match=r"Wrong chose arm 2 at step 1, which does not exist: arms are 0 to 1"):
         trajectory(Wrong(), WORLD)
     with pytest.raises(InputError, match="run must be a whole number"):
         trajectory(naive.Greedy(), WORLD, run=-1)

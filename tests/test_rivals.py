@@ -113,9 +113,8 @@ def test_ten_million_steps_at_the_extremes(name: str, n_arms: int) -> None:
     means = np.zeros((10**7, n_arms))
     means[:, -1] = 1.0
     job = Job(policy, db.Instance(means), db.Bernoulli(), np.array([10**7]), seed=0)
-    states = job._fresh_states()
-    state = states[0]
-    assert job._play(states, 0, lambda steps: True, 10**7) is not None
+    assert job.play(0, lambda steps: True) is not None
+    state = job._model[0].state
     for array in state:
         for field in array.dtype.names or ():
             if field not in ("level", "wake"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 from driftbandits import decisions
 from driftbandits.decisions import ConflictError, ExpiredError, Outcome, TooOldError, UnknownDecisionError
-from driftbandits.learners import KEEP
+from driftbandits.learners import KEEP, SEEDS
 from driftbandits.lowlevel import StepStream
 from naive_session import NaiveSession
 from test_policies import lively
@@ -141,6 +141,7 @@ def test_in_step_a_session_is_the_policy_itself(name: str) -> None:
     session = db.Session(policy, ["a", "b"], seed=5)
     state = policy.reserve(policy.init(2), 200)
     stream = StepStream(5)
+    policy.seed(state, stream.at(SEEDS))
     for step in range(1, 201):
         decision = session.ask()
         arm = int(policy.select(state, stream.at(step)))

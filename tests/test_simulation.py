@@ -417,7 +417,7 @@ class Strays(Stubborn):
 
 @pytest.mark.parametrize("arm", [-1, 2])
 def test_the_step_of_an_arm_that_does_not_exist_is_named(arm: int) -> None:
-    with pytest.raises(db.InputError, match="Strays chose an arm that does not exist at step 4: arms are 0 to 1"):
+    with pytest.raises(db.InputError, match=f"Strays chose arm {arm} at step 4, which does not exist: arms are 0 to 1"):
         db.simulate({"it": Strays(arm)}, db.instances.stationary(10), runs=1)
 
 

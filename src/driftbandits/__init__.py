@@ -43,6 +43,7 @@ _HOMES = {
     "Oracle": "policies",
     "POLICIES": "policies",
     "Policy": "policies",
+    "PolicyError": "errors",
     "Rexp3": "policies",
     "RoundRobin": "policies",
     "SWTS": "policies",
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from driftbandits.detections import plot_detections as plot_detections
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
+    from driftbandits.errors import PolicyError as PolicyError
     from driftbandits.errors import Unfinished as Unfinished
     from driftbandits.estimation import estimate_drift as estimate_drift
     from driftbandits.instances import Instance as Instance

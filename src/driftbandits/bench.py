@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances import Instance
 from driftbandits.noise import Gaussian
 from driftbandits.online import Online
+from driftbandits.player import Mode
 from driftbandits.policies import (
     POLICIES,
     Exp3S,
@@ -61,10 +62,14 @@ class Floor(Policy):
         pass
 
 
-def nanoseconds(policies: dict[str, Policy], instance: Instance) -> dict[str, float]:
+def nanoseconds(
+    policies: dict[str, Policy], instance: Instance, modes: Sequence[Mode | None] | None = None
+) -> dict[str, float]:
     """The best time a step over repeated runs, taken in turns so that a busy moment harms all alike."""
+    times = np.array([instance.horizon])
     jobs = {
-        name: Job(policy, instance, Gaussian(0.5), np.array([instance.horizon]), 0) for name, policy in policies.items()
+        name: Job(policy, instance, Gaussian(0.5), times, 0, mode=mode)
+        for (name, policy), mode in zip(policies.items(), modes or [None] * len(policies), strict=True)
     }
     for job in jobs.values():
         job.prepare()
@@ -126,6 +131,16 @@ def every_policy() -> Iterator[dict[str, Any]]:
     yield from rows.values()
 
 
+def checks() -> Iterator[dict[str, Any]]:
+    """What it costs to check every index, as it is done for policies from outside the package."""
+    world = instances.sinusoid(T, DRIFT, 2)
+    known = {"horizon": T, "drift": DRIFT, "best_arms": world.best_arm}
+    for name in sorted(POLICIES):
+        policy = make_policy(name, **{**known, **SETTINGS.get(name, {})})
+        costs = nanoseconds({"compiled": policy, "checked": policy}, world, ("compiled", "checked"))
+        yield {"policy": name, **costs, "ratio": costs["checked"] / costs["compiled"]}
+
+
 def memory_by_runs() -> Iterator[dict[str, Any]]:
     """Peak memory of a process that makes few or many runs: it must not grow with them."""
     program = (
@@ -141,27 +156,15 @@ def memory_by_runs() -> Iterator[dict[str, Any]]:
 
 
 def calls_from_python() -> Iterator[dict[str, Any]]:
-    """select and update, called one by one from Python: the compiled kernels alone, and with every input checked."""
+    """select and update, called one by one from Python, with every input checked and room made."""
     policies = {"SnoozeIt": SnoozeIt(10**9, 1e-5), "SW-UCB#": SWUCBSharp(10**6, 1e-5), "Rexp3": Rexp3(10**6, 1e-5)}
     for name, policy in policies.items():
         play = Online(policy, 2)
         rewards = np.random.default_rng(0).normal(0.5, 0.5, 20_000).tolist()
-        # Room is made for 64 updates at a time; fifty of them are what may be played past the checks.
-        kernels = min(_microseconds(partial(_play_unchecked, play), rewards[:50]) for _ in range(20))
-        yield {
-            "policy": name,
-            "kernels_us": kernels,
-            "checked_us": _microseconds(partial(_play_checked, play), rewards),
-        }
+        yield {"policy": name, "us": min(_microseconds(partial(_play_by_hand, play), rewards) for _ in range(5))}
 
 
-def _play_unchecked(play: Online, rewards: list[float]) -> None:
-    play._reserve()
-    for reward in rewards:
-        play._update(play._me, play.state, play._select(play._me, play.state, play._draws), reward)
-
-
-def _play_checked(play: Online, rewards: list[float]) -> None:
+def _play_by_hand(play: Online, rewards: list[float]) -> None:
     for reward in rewards:
         play.update(play.select(), reward)
 
@@ -209,7 +212,9 @@ def print_benchmarks(quick: bool) -> None:
     costs = pl.DataFrame(list(step_costs(quick)))
     formats = {"T": ",", "instance": "", "policy": "", "ns": ".1f", "floor": ".2f"}
     print_table(costs, "A step of the paper's policies", formats, note)
-    note = "kernels: the compiled select + update alone; checked: with every input checked and room made"
+    note = "checked: every index compared with its array's length, as for policies from outside the package"
+    formats = {"policy": "", "compiled": ".1f", "checked": ".1f", "ratio": ".2f"}
+    print_table(pl.DataFrame(list(checks())), f"Checks: nanoseconds a step, sinusoid, T = {T:,}", formats, note)
     calls = pl.DataFrame(list(calls_from_python()))
-    print_table(calls, "select + update from Python", {"policy": "", "kernels_us": ".2f", "checked_us": ".2f"}, note)
+    print_table(calls, "select + update from Python, microseconds", {"policy": "", "us": ".2f"})
     print_table(pl.DataFrame(list(start_up())), "A new process, beyond python itself", {"what": "", "seconds": ".3f"})

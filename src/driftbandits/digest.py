@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import types
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+HERE = Path(__file__).parent
 FOREIGN = ("numpy", "math", "numba")
 
 
@@ -28,28 +31,45 @@ def code_digest(roots: Iterable[Any]) -> str:
     False
     """
     sha = hashlib.sha256()
+    for item in reached(roots):
+        if isinstance(item, types.FunctionType):
+            for code in _codes(item.__code__):
+                constants = [value for value in code.co_consts if not hasattr(value, "co_code")]
+                sha.update(code.co_code + repr((constants, code.co_names, code.co_varnames)).encode())
+        elif isinstance(item, np.ndarray):
+            sha.update(item.tobytes())
+        else:
+            sha.update(repr(item).encode())
+    return sha.hexdigest()
+
+
+def reached(roots: Iterable[Any]) -> Iterator[Any]:
+    """These functions, all that they can reach, each once, and the constants at every place that names them."""
     seen: set[Any] = set()
     todo = list(roots)
     while todo:
         item = todo.pop(0)
         item = getattr(item, "py_func", item)  # what numba.njit has wrapped
         if isinstance(item, types.FunctionType):
-            if item in seen:
-                continue
-            seen.add(item)
-            for code in _codes(item.__code__):
-                constants = [value for value in code.co_consts if not hasattr(value, "co_code")]
-                sha.update(code.co_code + repr((constants, code.co_names, code.co_varnames)).encode())
-                todo += _reached(item.__globals__, code.co_names)
-            todo += [cell.cell_contents for cell in item.__closure__ or ()]
-            todo += item.__defaults__ or ()
+            if item not in seen:
+                seen.add(item)
+                yield item
+                for code in _codes(item.__code__):
+                    todo += _named(item.__globals__, code.co_names)
+                todo += [cell.cell_contents for cell in item.__closure__ or ()]
+                todo += item.__defaults__ or ()
         elif isinstance(item, tuple):
             todo += item
-        elif isinstance(item, np.ndarray):
-            sha.update(item.tobytes())
-        elif isinstance(item, (int, float, str, np.generic, np.dtype)):
-            # Equal constants are often one object: each place that names it counts.
-            sha.update(repr(item).encode())
+        elif isinstance(item, (np.ndarray, int, float, str, np.generic, np.dtype)):
+            yield item
+
+
+@functools.cache
+def machinery_digest() -> str:
+    """A hash of the files that turn kernels into machine code, and of numpy, whose memory they know."""
+    sha = hashlib.sha256(np.__version__.encode())
+    for name in ("kernels.py", "loops.py", "lowlevel.py"):
+        sha.update((HERE / name).read_bytes())
     return sha.hexdigest()
 
 
@@ -60,7 +80,7 @@ def _codes(code: Any) -> Iterator[Any]:
             yield from _codes(constant)
 
 
-def _reached(namespace: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+def _named(namespace: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
     """What these names mean, also through modules, as in ``lab.helpers.bonus``; not through numpy, math and numba."""
     found: list[Any] = []
     spaces, known = [namespace], {id(namespace)}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 import threading
 import time
 from collections.abc import Callable
@@ -12,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
-from driftbandits.kernels import entry
-from driftbandits.loops import OUT_OF_RANGE, TALLY, interpreted_advance, make_advance
+from driftbandits.loops import TALLY, make_advance
 from driftbandits.noise import Noise
-from driftbandits.policies.base import Policy, Stage, stages
+from driftbandits.player import Mode, Player
 from driftbandits.threads import GoOn, in_threads
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -56,100 +52,68 @@ class Job:
     times: Array
     seed: int
     events: bool = False
-    _spare: list[Any] = field(default_factory=list, init=False)
-    _advance: Callable[..., int] | None = field(default=None, init=False)
-
-    @property
-    def _compiled(self) -> bool:
-        return isinstance(self.policy, Policy)
+    mode: Mode | None = None
+    """How kernels run; None as usual for the policy."""
+    _spare: list[Player] = field(default_factory=list, init=False)
+    _model: list[Player] = field(default_factory=list, init=False)
+    """The first Player, of which others are made: empty until ``prepare``."""
 
     def prepare(self) -> None:
         """Check the number of arms and compile, in the main thread, so that errors come early and clocks start late."""
-        if not self._compiled:
-            copy.deepcopy(self.policy).init(self.instance.n_arms)
-            return
-        states = self._fresh_states()
-        self._play(states, 0, lambda steps: True, stop=0)
-        self._spare.append(states)
+        own = stream(self.seed, 0, OWN)
+        ahead = min(self.instance.horizon, COMPILED_CHUNK)
+        player = Player(self.policy, self.instance.n_arms, lambda step: own, ahead, self.mode)
+        self._play(player, 0, own, lambda steps: True, stop=0)
+        self._model.append(player)
+        self._spare.append(player)
 
     def elsewhere(self, instance: Instance) -> Job:
         """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
         other = replace(self, instance=instance)
-        other._spare, other._advance = self._spare, self._advance
+        other._spare, other._model = self._spare, self._model
         return other
 
-    def play(self, run: int, go_on: Callable[[int], bool]) -> Run | None:
+    def play(self, run: int, go_on: GoOn) -> Run | None:
         """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
-        stop = self.instance.horizon
-        if not self._compiled:
-            # A plain object may keep what it learns in itself, so every run gets its own copy.
-            own = replace(self, policy=copy.deepcopy(self.policy))
-            return own._play(own._fresh_states(), run, go_on, stop)
+        if not self._model:
+            self.prepare()
+        own = stream(self.seed, run, OWN)
         try:
-            states = self._spare.pop()  # asking first would let another thread take the last one in between
+            player = self._spare.pop()  # asking first would let another thread take the last one in between
+            player.restart(lambda step: own)
         except IndexError:
-            states = self._fresh_states()
-        for state, begun in zip(states, self._first_states, strict=True):
-            for array, first in zip(state, begun, strict=True):
-                array[: len(first)] = first
-        result = self._play(states, run, go_on, stop)
-        self._spare.append(states)
+            player = self._model[0].another(lambda step: own)
+        result = self._play(player, run, own, go_on, self.instance.horizon)
+        self._spare.append(player)
         return result
 
-    @functools.cached_property
-    def _stages(self) -> list[Stage]:
-        horizon = self.instance.horizon
-        return list(stages(self.policy, horizon)) if self._compiled else [Stage(self.policy, 0, horizon)]
-
-    @functools.cached_property
-    def _first_states(self) -> list[Any]:
-        return [stage.policy.init(self.instance.n_arms) for stage in self._stages]
-
-    def _fresh_states(self) -> list[Any]:
-        """A State for every stage, with room for its steps."""
-        states = [stage.policy.init(self.instance.n_arms) for stage in self._stages]
-        if not self._compiled:
-            return states
-        return [
-            stage.policy.reserve(state, stage.stop - stage.start)
-            for stage, state in zip(self._stages, states, strict=True)
-        ]
-
-    def _play(self, states: list[Any], run: int, go_on: Callable[[int], bool], stop: int) -> Run | None:
+    def _play(self, player: Player, run: int, own: np.random.Generator, go_on: GoOn, stop: int) -> Run | None:
+        interpreted, instance = player.mode == "interpreted", self.instance
         regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
-        pulls, tally = np.zeros(self.instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
-        has_events = hasattr(states[0], "event")
-        kind = states[0].event.dtype if has_events else np.int64
+        pulls, tally = np.zeros(instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
+        has_events = hasattr(player.state, "event")
+        kind = player.state.event.dtype if has_events else np.int64
         log = np.zeros(FIRST_LOG if self.events and has_events else 0, kind).view(np.recarray)
-        noise = self.noise.compiled() if self._compiled else self.noise
-        chunk = COMPILED_CHUNK if self._compiled else INTERPRETED_CHUNK
-        world, own = stream(self.seed, run, WORLD), stream(self.seed, run, OWN)
-        instance = self.instance
-        seconds, step = 0.0, 0
-        for (policy, start, end), state in zip(self._stages, states, strict=True):
-            me, noted = policy.compiled() if self._compiled else policy, int(tally[0].events)
-            arguments = [me, noise, state, instance.means, instance.best_mean, world, own]
-            arguments += [self.times, regret, realised, pulls, log, tally, 0]
-            if self._advance is None:
-                owners = type(policy), type(self.noise)
-                self._advance = entry(make_advance, owners, tuple(arguments)) if self._compiled else interpreted_advance
-            while step < min(end, stop):
-                arguments[-3:] = [log, tally, min(step + chunk, end, stop)]
-                begun, before = time.thread_time(), step
-                step = self._advance(*arguments)
-                seconds += time.thread_time() - begun
-                if step == OUT_OF_RANGE:
-                    raise InputError(
-                        f"{type(policy).__name__} chose an arm that does not exist at step {tally[0].step + 1}: "
-                        f"arms are 0 to {self.instance.n_arms - 1}"
-                    )
-                if len(log) and tally[0].events == len(log):
-                    log = np.concatenate([log, np.zeros_like(log)]).view(np.recarray)
-                if not go_on(step - before):
-                    return None
-            for name in set(TIMES) & set(log.dtype.names or ()):  # a stage's own clock starts at 0
-                log[name][noted : tally[0].events] += start
-        return Run(regret, realised, pulls, seconds, log[: tally[0].events] if has_events else None)
+        noise = self.noise if interpreted else self.noise.compiled()
+        world = stream(self.seed, run, WORLD)
+        given = (noise, instance.means, instance.best_mean, world, own, self.times, regret, realised, pulls)
+        chunk = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK
+        seconds = 0.0
+        while True:
+            before, noted = player.step, int(tally[0].events)
+            until = min(before + min(chunk, player.room()), stop)
+            begun = time.thread_time()
+            player.step = player.play(make_advance, *given, log, tally, until, company=(self.noise,))
+            seconds += time.thread_time() - begun
+            if player.stage.start > 0:  # a stage's own clock starts at 0
+                for name in set(TIMES) & set(log.dtype.names or ()):
+                    log[name][noted : tally[0].events] += player.stage.start
+            if len(log) and tally[0].events == len(log):
+                log = np.concatenate([log, np.zeros_like(log)]).view(np.recarray)
+            if not go_on(player.step - before):
+                return None
+            if player.step == stop:
+                return Run(regret, realised, pulls, seconds, log[: tally[0].events] if has_events else None)
 
 
 def stream(seed: int, run: int, which: int) -> np.random.Generator:

@@ -11,3 +11,7 @@ class FeasibilityWarning(UserWarning):
 
 class Unfinished(RuntimeError):  # noqa: N818 - what it says is not that something is wrong with the work
     """The machine let us down: a cluster is gone, a disk is full. What was finished is kept; the message says more."""
+
+
+class PolicyError(InputError):
+    """A policy did what no policy may: an index outside its array, an arm that does not exist, too little room."""

@@ -88,7 +88,8 @@ def explain_choice(
     probability: float | None,
 ) -> Explanation:
     """The Explanation of a choice made when the policy had learnt ``learnt`` rewards."""
-    belief = learner.player(learnt).belief(learner.state_at(learnt))
+    past = learner.past(learnt)
+    belief = past.stage.policy.belief(past.state)
     source = "policy"
     if belief.estimate is None:
         belief, source = (

@@ -1,4 +1,4 @@
-"""The only file, with ``lowlevel``, that imports numba: how code written once runs compiled, interpreted and online.
+"""How code written once runs compiled and interpreted; with ``lowlevel``, the only file that knows numba.
 
 A policy (or a noise model) is an ordinary frozen dataclass. Its kernels are ordinary methods, written in the part of
 Python that numba knows. In compiled code ``self`` is a NamedTuple of the fields annotated ``float``, ``int`` or
@@ -14,27 +14,33 @@ cached function, where it is part of the cache's key.
 from __future__ import annotations
 
 import functools
+import operator
+import threading
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
 import numba
 import numpy as np
 from numba.core import types
-from numba.core.errors import NumbaError
-from numba.extending import overload, register_jitable
 
-from driftbandits.digest import code_digest
-from driftbandits.errors import InputError
-from driftbandits.lowlevel import borrow
+from driftbandits.digest import code_digest, machinery_digest, reached
+from driftbandits.errors import InputError, PolicyError
+from driftbandits.lowlevel import borrow, forget_machine_code, layouts_known, overloaded
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 _ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _NAMEDTUPLE: Any = namedtuple  # noqa: PYI024 - its fields are only known at run time
 _NUMBERS = {"float": float, "int": int, "bool": bool}
+_lock = threading.RLock()
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiling() -> bool:
+    """Whether kernels are compiled at all: NUMBA_DISABLE_JIT=1 turns it off, for debuggers and coverage."""
+    return not numba.config.DISABLE_JIT
 
 
 def kernel(function: F) -> F:
@@ -46,7 +52,8 @@ def kernel(function: F) -> F:
     >>> double(4)
     8
     """
-    return register_jitable(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    overloaded(function)(lambda *arguments: function)
+    return function
 
 
 def loop(function: F) -> F:
@@ -64,26 +71,50 @@ class Compiled:
     """The NamedTuple class that stands for ``self`` in compiled code."""
 
     @classmethod
-    def _numbers_class(cls) -> Any:
-        if "Numbers" not in cls.__dict__:
-            if not is_dataclass(cls):
-                raise InputError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True) above it")
-            names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]
-            made = _NAMEDTUPLE("Numbers", names)
-            # Pickled by reference, so that numba's cache finds the same class in the next process.
-            made.__module__, made.__qualname__, made.owner = cls.__module__, f"{cls.__qualname__}.Numbers", cls
-            cls.Numbers = made
-        return cls.Numbers
+    def numbers_class(cls) -> Any:
+        """The class that stands for ``self``: a new one whenever the code of the kernels is no longer the same."""
+        with _lock:
+            digest = _kernels_digest(cls)
+            if "Numbers" not in cls.__dict__ or cls.Numbers.digest != digest:
+                if not is_dataclass(cls):
+                    raise InputError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True) above it")
+                if "Numbers" in cls.__dict__:
+                    forget_machine_code(item for item in reached(_kernels(cls)) if isinstance(item, FunctionType))
+                names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]
+                made = _NAMEDTUPLE("Numbers", names)
+                # Pickled by reference, so that numba's cache finds the same class in the next process.
+                made.__module__, made.__qualname__ = cls.__module__, f"{cls.__qualname__}.Numbers"
+                made.owner, made.digest = cls, digest
+                cls.Numbers = made
+            return cls.Numbers
 
     def compiled(self) -> Any:
         """This object as compiled code sees it."""
-        made = self._numbers_class()
+        made = self.numbers_class()
         kinds = {field.name: _NUMBERS.get(_type_name(field.type)) for field in fields(self)}  # type: ignore[arg-type]
         return made(*[kind(getattr(self, name)) for name, kind in kinds.items() if kind])
 
 
+def is_ours(owner: type) -> bool:
+    """Whether a class is part of this package, whose kernels the package's own tests have run with every check."""
+    return owner.__module__.split(".")[0] == __name__.split(".")[0]
+
+
 def _type_name(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+
+
+def _kernels(owner: type) -> list[Any]:
+    return [getattr(owner, name) for name in ("select", "update", "settle", "draw") if hasattr(owner, name)]
+
+
+def _kernels_digest(owner: type) -> str:
+    return _digest_of_ours(owner) if is_ours(owner) else code_digest(_kernels(owner))
+
+
+@functools.cache
+def _digest_of_ours(owner: type) -> str:
+    return code_digest(_kernels(owner))
 
 
 # The generic verbs. In Python they call the method; in compiled code they become it.
@@ -91,12 +122,23 @@ def _type_name(annotation: Any) -> str:
 
 def select(policy: Any, state: Any, rng: np.random.Generator) -> int:
     """The arm that ``policy`` pulls next."""
-    return policy.select(state, rng)  # type: ignore[no-any-return]
+    arm = policy.select(state, rng)
+    try:
+        return operator.index(arm)
+    except TypeError:
+        raise PolicyError(
+            f"{type(policy).__name__}.select must answer the number of an arm, a whole number; it answered {arm!r}"
+        ) from None
 
 
 def update(policy: Any, state: Any, arm: int, reward: float) -> None:
     """Tell ``policy`` the reward of a pull."""
     policy.update(state, arm, reward)
+
+
+def settle(policy: Any, state: Any) -> None:
+    """Let ``policy`` do what it has put off."""
+    policy.settle(state)
 
 
 def draw(noise: Any, mean: float, rng: np.random.Generator) -> float:
@@ -117,22 +159,28 @@ def note_event(state: Any, log: Any, at: int) -> None:
 
 @functools.cache
 def _method(owner: type, name: str) -> Any:
-    return register_jitable(**_OPTIONS)(getattr(owner, name))
+    return kernel(getattr(owner, name))
 
 
-@overload(select, strict=False, jit_options=_OPTIONS)
+@overloaded(select)
 def _select(policy: Any, state: Any, rng: Any) -> Any:
     method = _method(policy.instance_class.owner, "select")
     return lambda policy, state, rng: method(policy, state, rng)
 
 
-@overload(update, strict=False, jit_options=_OPTIONS)
+@overloaded(update)
 def _update(policy: Any, state: Any, arm: Any, reward: Any) -> Any:
     method = _method(policy.instance_class.owner, "update")
     return lambda policy, state, arm, reward: method(policy, state, arm, reward)
 
 
-@overload(draw, strict=False, jit_options=_OPTIONS)
+@overloaded(settle)
+def _settle(policy: Any, state: Any) -> Any:
+    method = _method(policy.instance_class.owner, "settle")
+    return lambda policy, state: method(policy, state)
+
+
+@overloaded(draw)
 def _draw(noise: Any, mean: Any, rng: Any) -> Any:
     method = _method(noise.instance_class.owner, "draw")
     return lambda noise, mean, rng: method(noise, mean, rng)
@@ -142,14 +190,14 @@ def _has_events(state: Any) -> bool:
     return isinstance(state, types.BaseNamedTuple) and "event" in state.fields
 
 
-@overload(event_count, strict=False, jit_options=_OPTIONS)
+@overloaded(event_count)
 def _event_count(state: Any) -> Any:
     if _has_events(state):
         return lambda state: state.event[0].count
     return lambda state: 0
 
 
-@overload(note_event, strict=False, jit_options=_OPTIONS)
+@overloaded(note_event)
 def _note_event(state: Any, log: Any, at: Any) -> Any:
     if _has_events(state):
 
@@ -165,50 +213,42 @@ def borrowed(state: Any) -> Any:
     return state
 
 
-@overload(borrowed, strict=False, jit_options=_OPTIONS)
+@overloaded(borrowed)
 def _overloaded_borrowed(state: Any) -> Any:
-    return lambda state: borrow(state)
+    if layouts_known():
+        return lambda state: borrow(state)
+    return lambda state: state
 
 
 # Entry points: compiled loops, the only functions that numba caches on disk.
 
 
 @functools.cache
-def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...]) -> Any:
-    kernels = [
-        getattr(owner, name) for owner in owners for name in ("select", "update", "draw") if hasattr(owner, name)
-    ]
-    function = maker(code_digest([*kernels, maker, select, update, draw]))
+def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...], digest: str, checked: bool) -> Any:
+    function = maker(digest)
     # A cache file of its own for each set of classes: a user's module that has since vanished can't spoil others.
     function.__qualname__ = function.__name__ + "".join(f"-{owner.__module__}.{owner.__qualname__}" for owner in owners)
     importable = all(owner.__module__ != "__main__" and "<locals>" not in owner.__qualname__ for owner in owners)
-    return numba.njit(cache=importable, **_ENTRY_OPTIONS)(function)
+    return numba.njit(cache=importable, boundscheck=checked, **_ENTRY_OPTIONS)(function)
 
 
-def entry(maker: Callable[[str], Any], owners: tuple[type, ...], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+def entry(
+    maker: Callable[[str], Any], owners: tuple[type, ...], arguments: tuple[Any, ...], checked: bool
+) -> Callable[..., Any]:
     """The loop that ``maker`` (of ``loops``) makes, compiled for arguments of the types of ``arguments``.
 
-    ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. What comes
-    back is the C function itself. It does not look at the types of what it is given, since for record arrays that look
-    takes longer than the work; the caller must pass the same types again.
+    ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. If ``checked``
+    every index is compared with the length of its array, and IndexError raised. What comes back is the C function
+    itself. It does not look at the types of what it is given, since for record arrays that look takes longer than the
+    work; the caller must pass the same types again.
     """
-    dispatcher = _dispatcher(maker, owners)
+    digests = [_kernels_digest(owner) for owner in owners]
+    digest = code_digest([maker, machinery_digest(), *digests, str(checked), str(layouts_known())])
+    dispatcher = _dispatcher(maker, owners, digest, checked)
     types_given = tuple(numba.typeof(argument) for argument in arguments)
     try:
-        try:
-            return dispatcher.compile(types_given)  # type: ignore[no-any-return]
-        except (AttributeError, ImportError):
-            # The cache on disk names a State's class that has since been renamed or moved: begin it anew.
-            dispatcher._cache.flush()
-            return dispatcher.compile(types_given)  # type: ignore[no-any-return]
-    except NumbaError as error:
-        raise InputError(
-            f"{owners[0].__name__} cannot be compiled: its kernels use something numba does not know. "
-            f"Change that, or drop the base class Policy to run it as plain Python. numba says:\n{_short(error)}"
-        ) from None
-
-
-def _short(error: Exception) -> str:
-    """numba's message without the types it spells out over and over."""
-    lines = [line for line in str(error).splitlines() if line.strip() and len(line) < 160]
-    return "\n".join(lines[:16])
+        return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]
+    except (AttributeError, ImportError):
+        # The cache on disk names a State's class that has since been renamed or moved: begin it anew.
+        dispatcher._cache.flush()
+        return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]

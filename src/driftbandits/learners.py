@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from driftbandits.errors import InputError
-from driftbandits.kernels import entry
+from driftbandits.errors import InputError, PolicyError
 from driftbandits.loops import make_select_many, make_update_many
 from driftbandits.lowlevel import StepStream
+from driftbandits.player import Player
 from driftbandits.policies.base import Policy, State
 
 KEEP = 4096
 """What the policy knew can be told for at least so many updates back."""
-ROOM = 1024
 DRAWS = 100
 """Of so many draws of the policy one is taken, where the probability of a choice must be known."""
-BY_CHANCE, NOWHERE = 1 << 61, 1 << 62
-"""Steps from here on are nobody's: their random streams serve for choices by chance, and for looking at a State."""
+SEEDS, BY_CHANCE, NOWHERE = 1 << 60, 1 << 61, 1 << 62
+"""Steps from here on are nobody's: their random streams serve for what a policy draws once, for choices by chance, and
+for looking at a State."""
 
 Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
@@ -32,17 +32,25 @@ class Learner:
     def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
         self.policy, self.n_arms, self.explore = policy, n_arms, explore
         self.stream = StepStream(seed)
-        self.learnt = 0
+        self.player = Player(policy, n_arms, lambda learnt: self.stream.at(SEEDS + learnt))
+        self._generator = self.player.random(self.stream.rng)
         self.unknown = set(range(n_arms))
         """Arms of which no reward has been learnt."""
-        self._begin_stage(0)
-        self.state: State = self.player(0).init(n_arms)
-        owners = (type(self.player(0)),)
+        # Compile now, so that the first ask takes no longer than the others.
         arms, p = np.zeros(1, np.int64), np.zeros(1)
-        asked = (self._me, self.state, self.stream.addresses, self.stream.memory, 1, 1, (n_arms, explore), arms, p)
-        self._select_many = entry(make_select_many, owners, asked)
-        self._update_many = entry(make_update_many, owners, (self._me, self.state, arms, p))
+        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, (n_arms, explore), arms, p)
+        self.player.prepare(make_update_many, arms, p)
         self.begin_past()
+
+    @property
+    def learnt(self) -> int:
+        """How many rewards have been learnt."""
+        return self.player.step
+
+    @property
+    def state(self) -> State:
+        """What has been learnt."""
+        return self.player.state
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice.
@@ -51,8 +59,8 @@ class Learner:
         don't wait for rewards go round the arms not known yet instead: ``waiting`` asks have done so already.
         """
         if not self.unknown:
-            return self._draw(self.state, self.learnt, step, count, self.explore)
-        arms, _ = self._draw(self.state, self.learnt, step, count)
+            return self._draw(self.player, step, count, self.explore)
+        arms, _ = self._draw(self.player, step, count)
         unknown = sorted(self.unknown)
         for index, arm in enumerate(arms.tolist()):
             if arm in self.unknown:
@@ -61,15 +69,17 @@ class Learner:
 
     def take(self, rewards: Rewards, oldest: int) -> None:
         """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside."""
-        self._learn([arm for _, arm, _ in rewards], [reward for _, _, reward in rewards])
+        self._learn([(arm, reward) for _, arm, reward in rewards])
 
-    def state_at(self, learnt: int) -> State:
-        """The State after so many updates; InputError when that is too long ago."""
+    def past(self, learnt: int) -> Player:
+        """The policy as it was after so many updates; InputError when that is too long ago."""
         mark = next((mark for mark in reversed(self._marks) if mark[0] <= learnt), None)
         if mark is None or learnt > self.learnt:
             raise InputError(f"only the last {self.learnt - self._marks[0][0]:,} updates can be looked at")
         first = mark[0] - self._marks[0][0]
-        return self._updated(_copy(mark[1]), mark[0], self._past[first : first + learnt - mark[0]])
+        player = self.player.at(_copy(mark[1]), mark[0])
+        player.update_many(self._past[first : first + learnt - mark[0]])
+        return player
 
     def rewards_before(self, learnt: int, most: int) -> list[list[float]]:
         """Each arm's last rewards, at most ``most``, among the remembered ones of the first ``learnt`` updates."""
@@ -81,7 +91,7 @@ class Learner:
 
     def shares(self, learnt: int, draws: int = 1000) -> Any:
         """The probability of every arm's being chosen after so many updates, as the share of so many draws."""
-        arms, _ = self._draw(self.state_at(learnt), learnt, NOWHERE, draws)
+        arms, _ = self._draw(self.past(learnt), NOWHERE, draws)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
     def begin_past(self) -> None:
@@ -89,21 +99,22 @@ class Learner:
         self._marks: deque[tuple[int, State]] = deque([(self.learnt, _copy(self.state))])
         self._past: list[tuple[int, float]] = []
 
-    def player(self, learnt: int) -> Policy:
-        """The policy whose State it is after so many updates: another in every stage, where there are stages."""
-        if not self._stage.start <= learnt < self._stage.stop:
-            self._begin_stage(learnt)
-        return self._stage.policy
+    def resume(self, state: State, learnt: int, unknown: Iterable[int], aside: Rewards) -> None:
+        """Go on from a snapshot."""
+        self.player.resume(state, learnt)
+        self.unknown = set(unknown)
+        self.begin_past()
 
-    def _begin_stage(self, learnt: int) -> None:
-        self._stage = self.policy.stage(learnt)
-        self._me = self._stage.policy.compiled()
-
-    def _draw(self, state: State, learnt: int, step: int, count: int, explore: float = 0.0) -> tuple[Any, Any]:
+    def _draw(self, player: Player, step: int, count: int, explore: float = 0.0) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
-        self.player(learnt)
-        place, draws = (self.stream.addresses, self.stream.memory, step), DRAWS if explore > 0 else 1
-        self._select_many(self._me, state, *place, draws, (self.n_arms, explore), arms, p)
+        draws, chances = DRAWS if explore > 0 else 1, (self.n_arms, explore)
+        if self.stream.memory:
+            player.play(make_select_many, self._generator, self.stream.memory, step, draws, chances, arms, p)
+            return arms, p
+        for index in range(count):  # the loop can't move the stream to the next step by itself
+            self.stream.at(step + index)
+            one = slice(index, index + 1)
+            player.play(make_select_many, self._generator, (), step + index, draws, chances, arms[one], p[one])
         return arms, p
 
     def _by_chance(self, step: int, arms: Any) -> tuple[Any, Any]:
@@ -116,35 +127,21 @@ class Learner:
                     arms[index] = int(rng.random() * self.n_arms)
         return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == wanted)
 
-    def _learn(self, arms: list[int], rewards: list[float]) -> None:
-        pulls = list(zip(arms, rewards, strict=True))
-        self.state = self._updated(self.state, self.learnt, pulls)
-        self.learnt += len(pulls)
-        self.unknown.difference_update(arms)
+    def _learn(self, pulls: list[tuple[int, float]]) -> None:
+        before = self.learnt
+        try:
+            self.player.update_many(pulls)
+        except PolicyError:
+            # A kernel that failed has changed who knows what: go back to what was known.
+            self.player = self.past(before)
+            raise
+        self.unknown.difference_update(arm for arm, _ in pulls)
         self._past.extend(pulls)
         if self.learnt - self._marks[-1][0] >= KEEP:
             self._marks.append((self.learnt, _copy(self.state)))
             if len(self._marks) > 2:
                 forgotten, _ = self._marks.popleft()
                 del self._past[: self._marks[0][0] - forgotten]
-
-    def _updated(self, state: State, learnt: int, pulls: list[tuple[int, float]]) -> State:
-        """The State after ``pulls``, which follow its first ``learnt`` updates.
-
-        Room is made at fixed numbers of updates, so that even the bytes of a State do not depend on how rewards were
-        bundled when they came.
-        """
-        while pulls:
-            policy, stage = self.player(learnt), self._stage
-            left = min(ROOM - learnt % ROOM, stage.stop - learnt)
-            if learnt % ROOM == 0 or learnt == stage.start:
-                state = policy.reserve(state, ROOM)
-            arms = np.array([arm for arm, _ in pulls[:left]], np.int64)
-            self._update_many(self._me, state, arms, np.array([reward for _, reward in pulls[:left]]))
-            learnt, pulls = learnt + len(arms), pulls[left:]
-            if learnt == stage.stop:
-                state = self.player(learnt).init(self.n_arms)
-        return state
 
 
 class InTurnLearner(Learner):
@@ -161,24 +158,30 @@ class InTurnLearner(Learner):
         self._choose_next()
 
     def _choose_next(self) -> None:
-        arms, _ = self._draw(self.state, self.learnt, self.learnt + 1, 1)
+        arms, _ = self._draw(self.player, self.learnt + 1, 1)
         self.wish = int(arms[0])
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         return self._by_chance(step, np.full(count, self.wish))
 
     def take(self, rewards: Rewards, oldest: int) -> None:
+        before = [queue.copy() for queue in self.aside]
         for step, arm, reward in rewards:
             self.aside[arm].append((step, reward))
         # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards were bundled.
         self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
-        while self.aside[self.wish]:
-            _, reward = self.aside[self.wish].popleft()
-            self._learn([self.wish], [reward])
-            self._choose_next()
+        try:
+            while self.aside[self.wish]:
+                _, reward = self.aside[self.wish].popleft()
+                self._learn([(self.wish, reward)])
+                self._choose_next()
+        except PolicyError:
+            self.aside = before
+            raise
 
-    def resume(self, aside: Rewards) -> None:
-        """Go on from a snapshot: ``state`` and ``learnt`` are set already."""
+    def resume(self, state: State, learnt: int, unknown: Iterable[int], aside: Rewards) -> None:
+        """Go on from a snapshot, with the rewards that were put aside."""
+        super().resume(state, learnt, unknown, aside)
         for step, arm, reward in aside:
             self.aside[arm].append((step, reward))
         self._choose_next()

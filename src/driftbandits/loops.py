@@ -1,7 +1,8 @@
 """The loops around a policy's kernels, each written once: compiled they are the functions that numba caches on disk.
 
-``kernels.entry`` compiles what a maker makes. Its ``digest``, of all the code that the loop can reach, is there for the
-cache alone.
+``Player`` plays them. Each takes the policy, its State and a fault: three numbers in which it leaves the step, arm and
+reward it was at, so that whatever goes wrong can be told. Its ``digest``, of all the code that the loop can reach, is
+there for the cache alone.
 """
 
 from __future__ import annotations
@@ -11,23 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.kernels import borrowed, draw, event_count, note_event, select, update
-from driftbandits.lowlevel import generator_at, seat
+from driftbandits.checks import LARGEST_REWARD
+from driftbandits.kernels import borrowed, draw, event_count, note_event, select, settle, update
+from driftbandits.lowlevel import generator_of, move_to
 
 TALLY = np.dtype(
     [("regret", "f8"), ("realised", "f8"), ("checkpoint", "i8"), ("events", "i8"), ("step", "i8")], align=True
 )
 """What a run has accumulated so far; ``advance`` continues from it."""
 
-OUT_OF_RANGE = -1
-"""``advance`` answers this when the policy chose an arm that does not exist."""
+STEP, ARM, REWARD = 0, 1, 2
+"""The numbers of a fault. While an arm is being chosen, ``ARM`` is ``CHOOSING``."""
+CHOOSING = -1.0
+WRONG_ARM, WRONG_REWARD = -1, -2
+"""Loops answer these when the policy chose an arm that does not exist, or the noise drew no usable number."""
 
 
 def make_advance(digest: str) -> Callable[..., Any]:
     def advance(
         policy: Any,
-        noise: Any,
         state: Any,
+        fault: Any,
+        noise: Any,
         means: Any,
         best: Any,
         world: Any,
@@ -48,11 +54,16 @@ def make_advance(digest: str) -> Callable[..., Any]:
         checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(held)
         step = tally[0].step
         while step < stop:
+            fault[STEP] = step
+            fault[ARM] = CHOOSING
             arm = select(policy, held, own)
+            fault[ARM] = arm
             if arm < 0 or arm >= n_arms:
-                tally[0].step = step
-                return OUT_OF_RANGE
+                return WRONG_ARM
             reward = draw(noise, means[step, arm], world)
+            fault[REWARD] = reward
+            if not abs(reward) <= LARGEST_REWARD:
+                return WRONG_REWARD
             update(policy, held, arm, reward)
             total += best[step] - means[step, arm]
             received += best[step] - reward
@@ -76,26 +87,79 @@ def make_advance(digest: str) -> Callable[..., Any]:
     return advance
 
 
-def make_select(digest: str) -> Callable[..., Any]:
-    def select_once(policy: Any, state: Any, generator: Any) -> int:
+def make_record(digest: str) -> Callable[..., Any]:
+    def record(
+        policy: Any,
+        state: Any,
+        fault: Any,
+        noise: Any,
+        means: Any,
+        world: Any,
+        own: Any,
+        arms: Any,
+        rewards: Any,
+        start: int,
+        stop: int,
+    ) -> int:
+        """As ``advance``, but steps ``start .. stop-1`` are written down, arm and reward, and nothing is added up."""
         assert digest
-        return select(policy, borrowed(state), generator_at(generator))
+        held = borrowed(state)
+        for step in range(start, stop):
+            fault[STEP] = step
+            fault[ARM] = CHOOSING
+            arm = select(policy, held, own)
+            fault[ARM] = arm
+            if arm < 0 or arm >= means.shape[1]:
+                return WRONG_ARM
+            reward = draw(noise, means[step, arm], world)
+            fault[REWARD] = reward
+            if not abs(reward) <= LARGEST_REWARD:
+                return WRONG_REWARD
+            update(policy, held, arm, reward)
+            arms[step] = arm
+            rewards[step] = reward
+        return stop
+
+    return record
+
+
+def make_select(digest: str) -> Callable[..., Any]:
+    def select_once(policy: Any, state: Any, fault: Any, generator: Any, n_arms: int) -> int:
+        assert digest
+        fault[STEP], fault[ARM] = 0, CHOOSING
+        arm = select(policy, borrowed(state), generator_of(generator))
+        if arm < 0 or arm >= n_arms:
+            fault[ARM] = arm
+            return WRONG_ARM
+        return int(arm)
 
     return select_once
 
 
 def make_update(digest: str) -> Callable[..., Any]:
-    def update_once(policy: Any, state: Any, arm: int, reward: float) -> None:
+    def update_once(policy: Any, state: Any, fault: Any, arm: int, reward: float) -> int:
         assert digest
+        fault[STEP], fault[ARM], fault[REWARD] = 0, arm, reward
         update(policy, borrowed(state), arm, reward)
+        return 0
 
     return update_once
+
+
+def make_settle(digest: str) -> Callable[..., Any]:
+    def settle_once(policy: Any, state: Any, fault: Any) -> int:
+        assert digest
+        settle(policy, borrowed(state))
+        return 0
+
+    return settle_once
 
 
 def make_replay(digest: str) -> Callable[..., Any]:
     def replay(
         policy: Any,
         state: Any,
+        fault: Any,
         arms: Any,
         rewards: Any,
         keep: Any,
@@ -105,46 +169,60 @@ def make_replay(digest: str) -> Callable[..., Any]:
         block: int,
         sums: Any,
         counts: Any,
-        wanted: Any,
-        start: int,
+        progress: Any,
+        n_arms: int,
         stop: int,
     ) -> int:
-        """Offer rows ``start .. stop-1`` of a log to the policy, which learns from those with the arm it wants.
+        """Offer rows of a log up to ``stop`` to the policy, which learns from those with the arm it wants.
 
         In place of each row comes one drawn from its block of ``block`` rows; 1 leaves the log as it is. It is kept
         with the chance ``keep``. ``sums`` and ``counts`` gather the rewards received, by equal parts of the log. Both
-        draws are made for every row, so all policies are offered the same ones. ``wanted`` holds the arm that the
-        policy waits for, -1 for none yet, and the number of arms.
+        draws are made for every row, so all policies are offered the same ones. ``progress`` holds the next row, the
+        arm that the policy waits for, -1 for none yet, and the number of updates that there is room for.
         """
         assert digest
         held = borrowed(state)
         n_rows, n_parts = len(arms), len(sums)
-        arm = wanted[0]
-        for step in range(start, stop):
+        step, arm, room = progress[0], progress[1], progress[2]
+        while step < stop and room > 0:
             first = step - step % block
             row = first + int(resample.random() * min(block, n_rows - first))
-            if gate.random() >= keep[row]:
-                continue
-            if arm < 0:
+            kept = gate.random() < keep[row]
+            if kept and arm < 0:
+                fault[STEP] = step
+                fault[ARM] = CHOOSING
                 arm = select(policy, held, own)
-                if arm < 0 or arm >= wanted[1]:
-                    return OUT_OF_RANGE
-            if arms[row] == arm:
+                fault[ARM] = arm
+                if arm < 0 or arm >= n_arms:
+                    return WRONG_ARM
+            if kept and arms[row] == arm:
+                fault[STEP], fault[ARM], fault[REWARD] = step, arm, rewards[row]
                 update(policy, held, arm, rewards[row])
                 part = step * n_parts // n_rows
                 sums[part] += rewards[row]
                 counts[part] += 1
                 arm = -1
-        wanted[0] = arm
-        return int(stop)
+                room -= 1
+            step += 1
+        progress[0], progress[1], progress[2] = step, arm, room
+        return int(step)
 
     return replay
 
 
 def make_select_many(digest: str) -> Callable[..., Any]:
     def select_many(
-        policy: Any, state: Any, generator: Any, memory: Any, step: int, draws: int, explore: Any, arms: Any, p: Any
-    ) -> None:
+        policy: Any,
+        state: Any,
+        fault: Any,
+        generator: Any,
+        memory: Any,
+        step: int,
+        draws: int,
+        explore: Any,
+        arms: Any,
+        p: Any,
+    ) -> int:
         """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
 
         ``explore`` is (n_arms, share): that share of choices falls on any arm alike. The others are one of ``draws``
@@ -153,33 +231,40 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         """
         assert digest
         held = borrowed(state)
-        rng = generator_at(generator)
+        rng = generator_of(generator)
         drawn = np.empty(draws, np.int64)
         n_arms, share = explore
+        fault[STEP], fault[ARM] = 0, CHOOSING
         for index in range(len(arms)):
-            seat(memory, step + index)
+            move_to(memory, step + index)
             for draw_index in range(draws):
-                drawn[draw_index] = select(policy, held, rng)
+                arm = select(policy, held, rng)
+                if arm < 0 or arm >= n_arms:
+                    fault[ARM] = arm
+                    return WRONG_ARM
+                drawn[draw_index] = arm
             arms[index] = drawn[0]
             if share > 0.0:
                 by_chance = rng.random() < share
                 where = rng.random()
                 arms[index] = int(where * n_arms) if by_chance else drawn[int(where * draws)]
             p[index] = share / n_arms + (1.0 - share) * np.mean(drawn == arms[index])
+        return 0
 
     return select_many
 
 
 def make_update_many(digest: str) -> Callable[..., Any]:
-    def update_many(policy: Any, state: Any, arms: Any, rewards: Any) -> None:
+    def update_many(policy: Any, state: Any, fault: Any, arms: Any, rewards: Any) -> int:
         assert digest
         held = borrowed(state)
         for index in range(len(arms)):
+            fault[STEP], fault[ARM], fault[REWARD] = index, arms[index], rewards[index]
             update(policy, held, arms[index], rewards[index])
+        return 0
 
     return update_many
 
 
-interpreted_advance = make_advance("interpreted")
-"""The same loop in plain Python: for policies that know nothing of numba, and to check the compiled ones against."""
-interpreted_replay = make_replay("interpreted")
+COUNT_FROM_NOW = (make_select, make_update, make_select_many, make_update_many, make_settle)
+"""Loops that know no step but their own: theirs are counted from the updates that the State has learnt from."""

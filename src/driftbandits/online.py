@@ -8,13 +8,10 @@ import numpy as np
 
 from driftbandits.checks import LARGEST_REWARD, check_whole
 from driftbandits.errors import InputError
-from driftbandits.kernels import entry, select, update
 from driftbandits.loops import make_select, make_update
-from driftbandits.lowlevel import addresses
+from driftbandits.player import Player
 from driftbandits.policies.base import Policy
 from driftbandits.snapshots import pack, unpack, unpack_state
-
-AHEAD = 64
 
 
 class Online:
@@ -35,23 +32,20 @@ class Online:
         self.policy = policy
         self.n_arms = check_whole("n_arms", n_arms, 1)
         self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
-        self._room = self._until = 0
-        self._me: Any
-        self.state: Any
-        if isinstance(policy, Policy):
-            self._begin(0)
-            self._reserve()
-            self._draws: Any = addresses(self.rng)
-            owners = (type(self._stage.policy),)
-            self._select = entry(make_select, owners, (self._me, self.state, self._draws))
-            self._update = entry(make_update, owners, (self._me, self.state, 0, 0.0))
-        else:
-            self.state, self._draws = policy.init(self.n_arms), self.rng
-            self._me, self._select, self._update = policy, select, update
+        self._player = Player(policy, self.n_arms, lambda step: self.rng)
+        self._generator = self._player.random(self.rng)
+        # Compile now, so that the first step takes no longer than the others.
+        for maker, arguments in ((make_select, (self._generator, self.n_arms)), (make_update, (0, 0.0))):
+            self._player.prepare(maker, *arguments)
+
+    @property
+    def state(self) -> Any:
+        """The policy's State."""
+        return self._player.state
 
     def select(self) -> int:
         """The arm to pull now."""
-        return int(self._select(self._me, self.state, self._draws))
+        return self._player.select(self._generator)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of the arm that ``select`` chose."""
@@ -63,24 +57,7 @@ class Online:
             raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
         if not 0 <= whole < self.n_arms or whole != arm:
             raise InputError(f"there is no arm {arm!r}: arms are 0 to {self.n_arms - 1}")
-        self._update(self._me, self.state, whole, reward)
-        self._room -= 1
-        if self._room == 0:
-            self._reserve()
-
-    def _begin(self, step: int) -> None:
-        """The stage that plays after so many steps, with its first State."""
-        self._stage = self.policy.stage(step)
-        self._me, self.state = self._stage.policy.compiled(), self._stage.policy.init(self.n_arms)
-
-    def _reserve(self) -> None:
-        """Make room for the next few updates, until step ``_until``; plain Python policies look after themselves."""
-        if isinstance(self.policy, Policy):
-            if self._until == self._stage.stop:
-                self._begin(self._until)
-            self._room = min(AHEAD, self._stage.stop - self._until)
-            self._until += self._room
-            self.state = self._stage.policy.reserve(self.state, self._room)
+        self._player.update(whole, reward)
 
     def snapshot(self) -> bytes:
         """Everything learnt and the random generator's place, as bytes."""
@@ -89,8 +66,8 @@ class Online:
                 f"{type(self.policy).__name__} is a plain object, which may keep what it learns anywhere: "
                 "pickle it, or derive it from Policy"
             )
-        step = self._until - self._room
-        return pack({"of": self._identity(), "rng": self.rng.bit_generator.state, "step": step}, self.state)
+        header = {"of": self._identity(), "rng": self.rng.bit_generator.state, "step": self._player.step}
+        return pack(header, self.state)
 
     def _identity(self) -> str:
         return f"{self.policy!r} with {self.n_arms} arms"
@@ -101,10 +78,25 @@ class Online:
         header, arrays = unpack(data, owner)
         if header.get("of") != self._identity():
             raise InputError(f"this is a snapshot of {header.get('of')}; it cannot continue {self._identity()}")
-        stage = self.policy.stage(header["step"])
-        state = unpack_state(arrays, stage.policy.init(self.n_arms), owner)
+        first = self.policy.stage(header["step"]).policy.init(self.n_arms)
+        state = unpack_state(arrays, first, owner)
         header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
         self.rng.bit_generator.state = header["rng"]
-        self.state, self._stage, self._me = state, stage, stage.policy.compiled()
-        self._until = header["step"]
-        self._reserve()
+        self._player.resume(state, header["step"])
+
+    # Copies and pickles go through the snapshot: compiled loops and addresses of random generators can't be copied.
+
+    def __getstate__(self) -> dict[str, Any]:
+        given = {"policy": self.policy, "n_arms": self.n_arms}
+        if isinstance(self.policy, Policy):
+            return {**given, "snapshot": self.snapshot()}
+        played = {"played": self._player.stage.policy, "state": self.state, "step": self._player.step}
+        return {**given, **played, "rng": self.rng}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        Online.__init__(self, kept["policy"], kept["n_arms"])
+        if "snapshot" in kept:
+            self.restore(kept["snapshot"])
+        else:
+            self.rng = self._generator = kept["rng"]
+            self._player.resume_plain(kept["played"], kept["state"], kept["step"])

@@ -83,7 +83,7 @@ class Session:
             )
         self.explore, self.name = check_share("explore", explore), str(name)
         self.remember = check_whole("remember", remember, 0)
-        self.clock = clock or steady_clock()
+        self.clock, self._usual_clock = clock or steady_clock(), clock is None
         self.step = 0
         self.time = -math.inf
         self.most_open = 0
@@ -218,15 +218,19 @@ class Session:
     def _apply_rewards(self, ids: Iterable[str], events: Collection[Told | Settled]) -> None:
         if not events:
             return
-        came = []
+        ids = list(ids)
+        came = [
+            (step, asked[0][1], reward)
+            for asked, (step, reward, _) in zip(map(self._open.__getitem__, ids), events, strict=True)
+            if reward is not None
+        ]
+        # A reward put aside for a policy that wants others first is as late again as the latest answers were, at most.
+        # It comes first: a policy that fails leaves the Session as it was.
+        self._learner.take(came, self.step - 2 * self.most_open)
         for (asked, learnt), event in zip(map(self._open.pop, ids), events, strict=True):
             step, arm, _, _, probability = asked
             _, reward, time = event
             self._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
-            if reward is not None:
-                came.append((step, arm, reward))
-        # A reward put aside for a policy that wants others first is as late again as the latest answers were, at most.
-        self._learner.take(came, self.step - 2 * self.most_open)
         self.time = max(self.time, time)
         for step in list(islice(self._closed, max(0, len(self._closed) - self.remember))):
             del self._closed[step]
@@ -243,6 +247,15 @@ class Session:
     def restore(cls, data: bytes, clock: Callable[[], float] | None = None) -> Session:
         """The Session that took the snapshot, as it was then."""
         return restore_session(cls, data, clock)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        """A Session that goes on from here by itself; like a restored one it keeps no journal."""
+        return type(self).restore(self.snapshot(), self.clock)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its snapshot. A clock of one's own is pickled along, the usual one starts anew."""
+        clock = None if self._usual_clock else self.clock
+        return restore_session, (type(self), self.snapshot(), clock)
 
     # Odds and ends
 

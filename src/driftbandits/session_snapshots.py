@@ -73,11 +73,9 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         learner, aside = session._learner, arrays["aside"].tolist()
     except KeyError as error:
         raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
-    learner.learnt, learner.unknown = header["learnt"], set(header["unknown"])
-    learner.state = unpack_state(arrays, learner.player(learner.learnt).init(len(session.arms)), "a Session")
-    learner.begin_past()
-    if isinstance(learner, InTurnLearner):
-        learner.resume(aside)
+    first = session.policy.stage(header["learnt"]).policy.init(len(session.arms))
+    state = unpack_state(arrays, first, "a Session")
+    learner.resume(state, header["learnt"], header["unknown"], aside)
     return session
 
 

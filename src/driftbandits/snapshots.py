@@ -47,6 +47,11 @@ def unpack_state(arrays: dict[str, np.ndarray[Any, Any]], fresh: Any, owner: str
         }
     except Exception as error:
         raise InputError(f"this is not a snapshot of {owner}: {error}") from error
+    for name, array in fresh._asdict().items():
+        # A State may have grown; one that is shorter than at its start would be read beyond its end.
+        if found[name].shape[1:] != array.shape[1:] or len(found[name]) < len(array):
+            shapes = f"{name} has shape {found[name].shape}, not {array.shape}"
+            raise InputError(f"this is not a snapshot of {owner}: {shapes}")
     return type(fresh)(**found)
 
 

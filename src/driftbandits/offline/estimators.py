@@ -5,18 +5,16 @@ Rows t = 1..N of a log have an arm A(t), its reward X(t), and p(t), the probabil
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from driftbandits.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, stream
-from driftbandits.errors import InputError
-from driftbandits.kernels import entry, loop
-from driftbandits.loops import OUT_OF_RANGE, interpreted_replay, make_replay
+from driftbandits.kernels import loop
+from driftbandits.loops import make_replay
 from driftbandits.offline.trust import Evidence
-from driftbandits.policies.base import Policy
+from driftbandits.player import Player
+from driftbandits.threads import GoOn
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -78,50 +76,31 @@ class Replayer:
     def __init__(self, policy: Any, rows: Evidence, seed: int, parts: int) -> None:
         self.policy, self.rows, self.seed, self.parts = policy, rows, seed, parts
         self.keep = rows.least / rows.probability
-        self.compiled = isinstance(policy, Policy)
-        self._replay: Callable[..., int] | None = None
-        self.play(0, 0, 1, lambda steps: True, stop=0)  # errors and compilation come now, in the main thread
+        own = self._stream(0, OWN, 0)
+        self._model = Player(policy, len(rows.names), lambda step: own, min(max(len(rows), 1), COMPILED_CHUNK))
+        self._play(self._model, 0, own, 0, 1, lambda steps: True, stop=0)  # errors and compilation come now
 
-    def play(
-        self, replicate: int, turn: int, block: int, go_on: Callable[[int], bool], stop: int | None = None
-    ) -> tuple[Array, Array]:
+    def play(self, replicate: int, turn: int, block: int, go_on: GoOn) -> tuple[Array, Array]:
         """Sums and numbers of the rewards received in each part of the log; ``turn`` counts replays of a replicate."""
-        n_arms, rows = len(self.rows.names), self.rows
-        # A plain object may keep what it learns in itself, so every replay gets its own copy.
-        policy = self.policy if self.compiled else copy.deepcopy(self.policy)
-        me, state = policy.compiled() if self.compiled else policy, policy.init(n_arms)
-        chunk = COMPILED_CHUNK if self.compiled else INTERPRETED_CHUNK
-        stop = len(rows) if stop is None else stop
-        own = np.random.SeedSequence(self.seed, spawn_key=(replicate, OWN, turn))
-        gate = np.random.SeedSequence(self.seed, spawn_key=(replicate, GATE, turn))
-        streams = (
-            stream(self.seed, replicate, RESAMPLE),
-            *(np.random.Generator(np.random.SFC64(s)) for s in (gate, own)),
-        )
-        sums, counts, wanted = np.zeros(self.parts), np.zeros(self.parts, np.int64), np.array([-1, n_arms])
-        step = 0
+        own = self._stream(replicate, OWN, turn)
+        return self._play(self._model.another(lambda step: own), replicate, own, turn, block, go_on, len(self.rows))
+
+    def _stream(self, *key: int) -> np.random.Generator:
+        return np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=key)))
+
+    def _play(
+        self, player: Player, replicate: int, own: Any, turn: int, block: int, go_on: GoOn, stop: int
+    ) -> tuple[Array, Array]:
+        rows, n_arms = self.rows, self._model.n_arms
+        chunk = INTERPRETED_CHUNK if player.mode == "interpreted" else COMPILED_CHUNK
+        resample, gate = stream(self.seed, replicate, RESAMPLE), self._stream(replicate, GATE, turn)
+        sums, counts = np.zeros(self.parts), np.zeros(self.parts, np.int64)
+        progress = np.array([0, -1, 0])
+        given = (rows.arms, rows.rewards, self.keep, resample, gate, own, block, sums, counts, progress, n_arms)
         while True:
-            until = min(step + chunk, stop)
-            state = policy.reserve(state, until - step) if self.compiled else state
-            arguments = (
-                me,
-                state,
-                rows.arms,
-                rows.rewards,
-                self.keep,
-                *streams,
-                block,
-                sums,
-                counts,
-                wanted,
-                step,
-                until,
-            )
-            if self._replay is None:
-                self._replay = entry(make_replay, (type(policy),), arguments) if self.compiled else interpreted_replay
-            if self._replay(*arguments) == OUT_OF_RANGE:
-                name = type(policy).__name__
-                raise InputError(f"{name} chose an arm that does not exist: arms are 0 to {n_arms - 1}")
-            if until >= stop or not go_on(until - step):
+            before, room = int(progress[0]), player.room()
+            progress[2] = room
+            player.play(make_replay, *given, min(before + chunk, stop))
+            player.step += room - int(progress[2])
+            if progress[0] >= stop or not go_on(int(progress[0]) - before):
                 return sums, counts
-            step = until

@@ -11,8 +11,8 @@ import numpy as np
 from driftbandits.checks import check_between, check_horizon
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.hulls import NONE, drop_hull, new_pool, new_vertices, push_vertex, with_room
-from driftbandits.policies.luck import new_luck, stir, uniform
+from driftbandits.policies.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
+from driftbandits.policies.luck import new_luck, seed_luck, stir, uniform
 
 FAR = 1e300
 ROOM = 1024
@@ -103,7 +103,7 @@ class AdSwitch(Policy):
 
     def reserve(self, state: AdSwitchState, steps: int) -> AdSwitchState:
         """Room for the current episode and ``steps`` more; gives back what an ended one left behind."""
-        state = state._replace(vertices=with_room(state.pool, state.vertices, 2 * steps + 2 * len(state.arms)))
+        state = state._replace(vertices=with_room(state.pool, state.vertices, _points(state, steps)))
         used, room = int(state.arms["count"].max()), len(state.sums)
         needed = used + steps + 1
         if needed <= room <= 4 * (needed + ROOM):
@@ -111,6 +111,13 @@ class AdSwitch(Policy):
         sums = np.zeros((1 << (needed + ROOM).bit_length(), len(state.arms)))
         sums[: used + 1] = state.sums[: used + 1]
         return state._replace(sums=sums)
+
+    def has_room(self, state: AdSwitchState, steps: int) -> bool:
+        vertices = has_room(state.pool, state.vertices, _points(state, steps))
+        return vertices and int(state.arms["count"].max()) + steps < len(state.sums)
+
+    def seed(self, state: AdSwitchState, rng: np.random.Generator) -> None:
+        seed_luck(state.luck, rng)
 
     def select(self, state: AdSwitchState, rng: np.random.Generator) -> int:
         arms = state.arms
@@ -143,6 +150,11 @@ class AdSwitch(Policy):
             state.sums[pulled.count, arm] = pulled.total
             _evict(state, pulled.count, arm)
         _oblige(state)
+
+
+def _points(state: AdSwitchState, steps: int) -> int:
+    """Each pull is a point of two hulls, and each arm has one at the start of an episode."""
+    return 2 * (steps + len(state.arms))
 
 
 @kernel

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from driftbandits.errors import InputError
 from driftbandits.kernels import Compiled
+from driftbandits.player import ENDLESS, Stage
 from driftbandits.policies.belief import Belief
 
 State: TypeAlias = Any
 """A NamedTuple of numpy arrays, most of them record arrays: all a policy has learnt, and the values it runs on."""
 
 Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
-
-ENDLESS = 1 << 62
-
-
-class Stage(NamedTuple):
-    """After ``start`` steps ``policy`` begins, with a State of its own, and plays until ``stop`` steps are over."""
-
-    policy: Policy
-    start: int
-    stop: int
 
 
 class Policy(Compiled):
@@ -34,6 +24,9 @@ class Policy(Compiled):
     A policy has ``init(n_arms) -> State`` in plain Python, and two kernels in the part of Python that numba knows:
     ``select(self, state, rng) -> arm`` and ``update(self, state, arm, reward)``. In the kernels ``self`` has the fields
     annotated ``float``, ``int`` or ``bool``. ``update`` must be told the arm that ``select`` chose.
+
+    A policy whose ``update`` puts work off may have a third kernel, ``settle(self, state)``, which does it: the State
+    then needs less room. Whoever plays the policy calls it before making more.
 
     A State may be longer than needed: what lies beyond its logical length is never read before it is written. So a
     simulation allocates it once (``reserve``) and starts every run by copying ``init``'s few bytes over it.
@@ -61,6 +54,17 @@ class Policy(Compiled):
         """The same State with room for ``steps`` more updates; itself when it has room already."""
         return state
 
+    def has_room(self, state: State, steps: int) -> bool:
+        """Whether the State's arrays surely bear ``steps`` more updates, whatever the rewards are.
+
+        Whoever plays a policy asks after every ``reserve``: a policy that counted wrongly gets an error, and writes
+        nothing beyond an array. A State that does not grow always has room.
+        """
+        return True
+
+    def seed(self, state: State, rng: np.random.Generator) -> None:
+        """Draw what ``update`` will need by chance and has no generator for, before the first step; often nothing."""
+
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the policy chose to run with (window, gamma, ...), by name; known before it runs."""
         return {}
@@ -82,15 +86,6 @@ class Policy(Compiled):
         if not low <= n_arms <= high:
             wanted = f"exactly {low}" if low == high else f"at least {low}"
             raise InputError(f"{type(self).__name__} is defined for {wanted} arms, not for {n_arms}")
-
-
-def stages(policy: Policy, steps: int) -> Iterator[Stage]:
-    """The stages of the first ``steps`` steps, the last one cut off; one, and be it empty, at least."""
-    stage = policy.stage(0)
-    while stage.stop < steps:
-        yield stage
-        stage = policy.stage(stage.stop)
-    yield stage._replace(stop=steps)
 
 
 def records(length: int, **columns: str) -> Records:

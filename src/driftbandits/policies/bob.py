@@ -12,7 +12,7 @@ from driftbandits.checks import check_between, check_horizon, check_whole
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.exponential import mix
-from driftbandits.policies.luck import new_luck, stir, uniform
+from driftbandits.policies.luck import new_luck, seed_luck, stir, uniform
 
 
 class BOBState(NamedTuple):
@@ -105,12 +105,18 @@ class BOB(Policy):
 
     def reserve(self, state: BOBState, steps: int) -> BOBState:
         """Room for the block, as far as ``steps`` reach into it."""
-        needed = int(min(state.run[0].block, state.run[0].played + steps))
-        if needed <= len(state.pulls):
+        if self.has_room(state, steps):
             return state
+        needed = int(min(state.run[0].block, state.run[0].played + steps))
         pulls = records(min(int(state.run[0].block), 2 * needed), arm="i8", reward="f8")
         pulls[: len(state.pulls)] = state.pulls
         return state._replace(pulls=pulls)
+
+    def has_room(self, state: BOBState, steps: int) -> bool:
+        return int(min(state.run[0].block, state.run[0].played + steps)) <= len(state.pulls)
+
+    def seed(self, state: BOBState, rng: np.random.Generator) -> None:
+        seed_luck(state.luck, rng)
 
     def select(self, state: BOBState, rng: np.random.Generator) -> int:
         arms = state.arms

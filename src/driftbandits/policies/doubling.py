@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from driftbandits.errors import FeasibilityWarning, InputError
-from driftbandits.policies.base import Policy, Stage, State
+from driftbandits.player import Stage
+from driftbandits.policies.base import Policy, State
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,6 @@ class Doubling(Policy):
     def init(self, n_arms: int) -> State:
         """The State of the first stage."""
         return self.base.init(n_arms)
-
-    def compiled(self) -> Any:
-        """Nothing: its stages have kernels. So whoever can't play stages says so, instead of never beginning anew."""
-        raise InputError(
-            "Doubling is played in stages, which simulate, trajectory, Online and Session do; "
-            f"here name its base with a horizon instead: {self.base!r}"
-        )
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the base runs with in its first stage."""

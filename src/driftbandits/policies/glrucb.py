@@ -13,7 +13,7 @@ from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.divergence import bernoulli_divergence, bernoulli_upper
-from driftbandits.policies.hulls import NONE, drop_hull, new_pool, new_vertices, push_vertex, with_room
+from driftbandits.policies.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
 from driftbandits.policies.splits import fit, look, may_pass
 
 TESTS = ("bernoulli", "gaussian")
@@ -133,6 +133,9 @@ class GLRUCB(Policy):
     def reserve(self, state: GLRUCBState, steps: int) -> GLRUCBState:
         """Room for the worst case, in which every point stays on both hulls."""
         return state._replace(vertices=with_room(state.pool, state.vertices, 2 * steps))
+
+    def has_room(self, state: GLRUCBState, steps: int) -> bool:
+        return has_room(state.pool, state.vertices, 2 * steps)
 
     def select(self, state: GLRUCBState, rng: np.random.Generator) -> int:
         place = (state.run[0].t + 1) % state.run[0].period

@@ -25,12 +25,17 @@ def new_pool() -> Records:
 
 def with_room(pool: Records, vertices: Records, points: int) -> Records:
     """The vertices, with room for so many more points; a hull of random sums needs far less, a few dozen."""
-    needed = int(pool[0].fresh) + points
-    if needed <= len(vertices):
+    if has_room(pool, vertices, points):
         return vertices
-    grown = new_vertices((needed // ROOM + 1) * ROOM)
-    grown[: len(vertices)] = vertices
+    used = int(pool[0].fresh)
+    grown = new_vertices(((used + points) // ROOM + 1) * ROOM)
+    grown[:used] = vertices[:used]
     return grown
+
+
+def has_room(pool: Records, vertices: Records, points: int) -> bool:
+    """Whether so many more points could all become vertices."""
+    return int(pool[0].fresh) + points <= len(vertices)
 
 
 @kernel

@@ -1,9 +1,9 @@
 """Random draws that a policy must remember: made in ``update``, from a generator that is part of the State.
 
 ``select`` has the run's own random generator but may not change the State, and ``update`` may but has no generator. So
-such policies carry a small one of their own (L'Ecuyer's combined congruential generator of 1988, period 2 10^18). Every
-arm and reward is stirred into it, so that two runs draw differently as soon as their rewards differ. Adding a number to
-a uniform one modulo m leaves it uniform, so a draw tells nothing of the rewards.
+such policies carry a small one of their own (L'Ecuyer's combined congruential generator of 1988, period 2 10^18), which
+their ``seed`` starts from the run's own random stream. Every arm and reward is stirred into it as well. Adding a number
+to a uniform one modulo m leaves it uniform, so a draw tells nothing of the rewards.
 
 Citation: P. L'Ecuyer, "Efficient and portable combined random number generators", Communications of the ACM 1988.
 """
@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Records, records
 
@@ -21,10 +23,15 @@ HIGH, LOW = float(1 << 30), float(1 << 23)
 
 
 def new_luck() -> Records:
-    """The generator's two numbers, always the same at the start."""
+    """The generator's two numbers, the same for everyone until ``seed_luck`` draws them."""
     luck = records(1, first="i8", second="i8")
     luck.first, luck.second = 1_234_567, 7_654_321
     return luck
+
+
+def seed_luck(luck: Records, rng: np.random.Generator) -> None:
+    """Start from two numbers of the run's own random stream."""
+    luck.first, luck.second = rng.integers(1, M1), rng.integers(1, M2)
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from driftbandits.checks import check_between, check_horizon
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.luck import new_luck, stir, uniform
+from driftbandits.policies.luck import new_luck, seed_luck, stir, uniform
 
 
 class MASTERState(NamedTuple):
@@ -98,6 +98,9 @@ class MASTER(Policy):
         state.run.scale, state.run.width = chosen["scale"], chosen["width"]
         _begin_block(state, n_arms, 0)
         return state
+
+    def seed(self, state: MASTERState, rng: np.random.Generator) -> None:
+        seed_luck(state.luck, rng)
 
     def select(self, state: MASTERState, rng: np.random.Generator) -> int:
         return state.run[0].chosen  # type: ignore[no-any-return]

@@ -11,9 +11,9 @@ import numpy as np
 from driftbandits.checks import check_between, check_horizon
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.hulls import NONE, drop_hull, new_pool, new_vertices, with_room
+from driftbandits.policies.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, with_room
 from driftbandits.policies.leads import evict, remember
-from driftbandits.policies.luck import new_luck, stir, uniform
+from driftbandits.policies.luck import new_luck, seed_luck, stir, uniform
 
 
 class METAState(NamedTuple):
@@ -100,12 +100,21 @@ class META(Policy):
         return state
 
     def reserve(self, state: METAState, steps: int) -> METAState:
-        """Room for the worst case: a step is a point of 2 (K - 1) hulls of the episode, and of as many of each replay.
+        """Room for the worst case, in which every point stays on its hulls."""
+        return state._replace(vertices=with_room(state.pool, state.vertices, self._points(state, steps)))
+
+    def has_room(self, state: METAState, steps: int) -> bool:
+        return has_room(state.pool, state.vertices, self._points(state, steps))
+
+    def _points(self, state: METAState, steps: int) -> int:
+        """A step is a point of 2 (K - 1) hulls of the episode, and of as many of each replay under way.
 
         Replays under way are of different lengths, powers of two, so they have at most 4 T steps between them.
         """
-        points = 2 * (len(state.recent) - 1) * (steps + min(steps * (len(state.levels) - 1), 4 * int(self.horizon)))
-        return state._replace(vertices=with_room(state.pool, state.vertices, points))
+        return 2 * (len(state.recent) - 1) * (steps + min(steps * (len(state.levels) - 1), 4 * int(self.horizon)))
+
+    def seed(self, state: METAState, rng: np.random.Generator) -> None:
+        seed_luck(state.luck, rng)
 
     def select(self, state: METAState, rng: np.random.Generator) -> int:
         run, first = state.run[0], state.run[0].top * len(state.recent)

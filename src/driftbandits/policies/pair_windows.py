@@ -51,8 +51,7 @@ def new_sides(n_arms: int) -> Records:
 
 def with_room(state: Any, steps: int) -> Records:
     """The ring, with room for ``steps`` more pulls and for those that windows still need; not far too much of it."""
-    now, begun = int(state.run[0].t), state.pairs.q[state.pairs.q > 0]
-    oldest = int(begun.min()) if len(begun) else now + 1
+    now, oldest = int(state.run[0].t), _oldest(state)
     wanted = max(ROOM, 1 << (now - oldest + 1 + steps).bit_length())
     ring: Records = state.pulls
     if wanted <= len(ring) <= 4 * wanted:
@@ -60,6 +59,46 @@ def with_room(state: Any, steps: int) -> Records:
     made, kept = new_pulls(wanted), np.arange(oldest, now + 1)
     made[kept % wanted] = ring[kept % len(ring)]
     return made
+
+
+def holds(state: Any, steps: int) -> bool:
+    """Whether the ring has room for ``steps`` more pulls and for those that windows still need."""
+    return int(state.run[0].t) - _oldest(state) + 1 + steps <= len(state.pulls)
+
+
+def _oldest(state: Any) -> int:
+    """The first pull that some window may begin with; the next one where there is none."""
+    begun = state.pairs.q[state.pairs.q > 0]
+    return int(begun.min()) if len(begun) else int(state.run[0].t) + 1
+
+
+def most_points(state: Any, steps: int) -> int:
+    """How many points may still become vertices within ``steps`` updates.
+
+    A pull is a point of two hulls for each other arm. Those of the past that no look has needed yet count as well:
+    they all enter their hull at the next look.
+    """
+    n_arms = len(state.arms)
+    pairs = np.flatnonzero(state.pairs.p > 0)
+    waiting = 0
+    for direction in range(2):
+        side = state.sides[2 * pairs + direction]
+        begun = side.top >= 0
+        last = np.where(begun, side.p, state.pairs.p[pairs])
+        before = state.pulls["count"][last & (len(state.pulls) - 1)]
+        waiting += int((state.arms["count"][pairs // n_arms] - before - begun).sum())
+    return waiting + 2 * (n_arms - 1) * steps
+
+
+@kernel
+def push_waiting(state: Any) -> None:
+    """Let all points enter their hulls that no look has needed yet, so that room for them need not be kept."""
+    n_arms = len(state.arms)
+    for x in range(n_arms):
+        for y in range(n_arms):
+            if x != y and has_window(state, x, y):
+                for direction in range(2):
+                    _push_new(state, n_arms * x + y, direction)
 
 
 @kernel
@@ -159,13 +198,7 @@ def _least_margin(state: Any, x: int, y: int, direction: int) -> float:
     arms, vertices, index = state.arms, state.vertices, len(state.arms) * x + y
     side, sign = state.sides[2 * index + direction], 1.0 - 2.0 * direction
     value = arms[x].total - arms[y].total
-    if side.top < 0:
-        side.p, side.q = state.pairs[index].p, state.pairs[index].q
-        _push(state, side, sign)
-    while pull_at(state, side.p).next > 0:
-        side.p += pull_at(state, side.p).next
-        side.q += pull_at(state, side.q).next
-        _push(state, side, sign)
+    _push_new(state, index, direction)
     least = np.inf
     point = side.top
     while point >= 0:
@@ -173,6 +206,19 @@ def _least_margin(state: Any, x: int, y: int, direction: int) -> float:
         least = min(least, threshold - sign * (value - vertices[point].total))
         point = vertices[point].below
     return least
+
+
+@kernel
+def _push_new(state: Any, index: int, direction: int) -> None:
+    """All points of a side that are not in its hull yet enter it, left to right."""
+    side, sign = state.sides[2 * index + direction], 1.0 - 2.0 * direction
+    if side.top < 0:
+        side.p, side.q = state.pairs[index].p, state.pairs[index].q
+        _push(state, side, sign)
+    while pull_at(state, side.p).next > 0:
+        side.p += pull_at(state, side.p).next
+        side.q += pull_at(state, side.q).next
+        _push(state, side, sign)
 
 
 @kernel

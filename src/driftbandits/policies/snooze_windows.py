@@ -30,12 +30,22 @@ def sides() -> Records:
     return records(4, level="f8", top="i8", pending="i8")
 
 
-def with_room(
-    sums: np.ndarray[Any, Any], links: np.ndarray[Any, Any], used: int, steps: int
-) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Room for a phase of ``used`` steps and ``steps`` more; the same arrays if they have it, and not far too much."""
-    needed, room = used + steps + 1, len(sums)
-    if needed <= room <= 4 * (needed + ROOM):
+def _phase(state: Any) -> int:
+    """Steps of the active phase so far; none while an arm is snoozed, since the next phase begins anew."""
+    run = state.run[0]
+    return 0 if run.snoozed >= 0 else int(run.t - run.start)
+
+
+def has_room(state: Any, steps: int) -> bool:
+    """Whether ``sums`` and ``links`` can take in the whole phase and ``steps`` more."""
+    return _phase(state) + steps + 1 <= len(state.sums)
+
+
+def with_room(state: Any, steps: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Room for the phase and ``steps`` more; the same arrays if they have it, and not far too much of it."""
+    sums, links, used = state.sums, state.links, _phase(state)
+    needed = used + steps + 1
+    if has_room(state, steps) and len(sums) <= 4 * (needed + ROOM):
         return sums, links
     new_sums, new_links = np.zeros(needed + used + ROOM), np.zeros((needed + used + ROOM, 2), np.int32)
     new_sums[: used + 1] = sums[: used + 1]

@@ -13,19 +13,22 @@ from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.belief import Belief, Snooze
-from driftbandits.policies.hulls import new_pool, new_vertices
+from driftbandits.policies.hulls import has_room, new_pool, new_vertices
 from driftbandits.policies.hulls import with_room as with_vertices
 from driftbandits.policies.pair_windows import (
     best_lead,
     forget_pair,
     forget_pulls,
     has_window,
+    holds,
     join_others,
+    most_points,
     new_arms,
     new_pairs,
     new_pulls,
     new_sides,
     note_pull,
+    push_waiting,
     some_window_is_near,
     with_room,
 )
@@ -108,11 +111,15 @@ class SnoozeItK(Policy):
         return state
 
     def reserve(self, state: SnoozeItKState, steps: int) -> SnoozeItKState:
-        """Room for ``steps`` more pulls, and for the vertices if every one were on a hull, the lower or the upper."""
-        n_arms = len(state.arms)
-        points = (n_arms - 1) * (steps + 2 * n_arms)
-        vertices = with_vertices(state.pool, state.vertices, points)
+        """Room for ``steps`` more pulls, and for the vertices if every point were on its hulls."""
+        vertices = with_vertices(state.pool, state.vertices, most_points(state, steps))
         return state._replace(pulls=with_room(state, steps), vertices=vertices)
+
+    def has_room(self, state: SnoozeItKState, steps: int) -> bool:
+        return holds(state, steps) and has_room(state.pool, state.vertices, most_points(state, steps))
+
+    def settle(self, state: SnoozeItKState) -> None:
+        push_waiting(state)
 
     def belief(self, state: SnoozeItKState) -> Belief:
         asleep = [(index, arm) for index, arm in enumerate(state.arms) if not arm.active]

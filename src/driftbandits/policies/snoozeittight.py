@@ -15,6 +15,7 @@ from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.belief import Belief
 from driftbandits.policies.snooze_windows import (
     forget_windows,
+    has_room,
     sides,
     some_window_is_near,
     threshold_at,
@@ -97,10 +98,11 @@ class SnoozeItTight(Policy):
 
     def reserve(self, state: SnoozeItTightState, steps: int) -> SnoozeItTightState:
         """Room for the current active phase and ``steps`` more; gives back what an ended phase left behind."""
-        run = state.run[0]
-        used = 0 if run.snoozed >= 0 else int(run.t - run.start)
-        sums, links = with_room(state.sums, state.links, used, steps)
+        sums, links = with_room(state, steps)
         return state if sums is state.sums else state._replace(sums=sums, links=links)
+
+    def has_room(self, state: SnoozeItTightState, steps: int) -> bool:
+        return has_room(state, steps)
 
     def belief(self, state: SnoozeItTightState) -> Belief:
         return windows_belief(state, float(state.event[0].lead))

@@ -10,7 +10,7 @@ import numpy as np
 from driftbandits.checks import check_tuning_drift, check_whole
 from driftbandits.policies.base import Policy
 from driftbandits.policies.posteriors import check_posterior, highest_beta, highest_gaussian, success
-from driftbandits.policies.window import FOREVER, WindowState, drift_window, make_room, slide, start_window
+from driftbandits.policies.window import FOREVER, WindowState, drift_window, holds, make_room, slide, start_window
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,9 @@ class SWTS(Policy):
     def reserve(self, state: WindowState, steps: int) -> WindowState:
         """Room for the window as it will be ``steps`` later."""
         return make_room(state, min(int(state.run[0].longest), int(state.run[0].t) + steps))
+
+    def has_room(self, state: WindowState, steps: int) -> bool:
+        return holds(state, min(int(state.run[0].longest), int(state.run[0].t) + steps))
 
     def select(self, state: WindowState, rng: np.random.Generator) -> int:
         if state.run[0].beta:

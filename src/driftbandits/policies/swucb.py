@@ -12,7 +12,7 @@ from driftbandits.checks import check_between, check_horizon, check_tuning_drift
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy
 from driftbandits.policies.ucb import highest_index
-from driftbandits.policies.window import FOREVER, WindowState, drift_window, make_room, slide, start_window
+from driftbandits.policies.window import FOREVER, WindowState, drift_window, holds, make_room, slide, start_window
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,9 @@ class SWUCB(Policy):
     def reserve(self, state: WindowState, steps: int) -> WindowState:
         """Room for the window as it will be ``steps`` later."""
         return make_room(state, min(int(state.run[0].longest), int(state.run[0].t) + steps))
+
+    def has_room(self, state: WindowState, steps: int) -> bool:
+        return holds(state, min(int(state.run[0].longest), int(state.run[0].t) + steps))
 
     def select(self, state: WindowState, rng: np.random.Generator) -> int:
         run = state.run[0]

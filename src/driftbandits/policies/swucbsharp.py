@@ -13,7 +13,7 @@ from driftbandits.errors import InputError
 from driftbandits.kernels import kernel
 from driftbandits.policies.base import Policy
 from driftbandits.policies.ucb import highest_index
-from driftbandits.policies.window import FOREVER, WindowState, make_room, slide, start_window
+from driftbandits.policies.window import FOREVER, WindowState, holds, make_room, slide, start_window
 
 ROUNDING = 1e-9
 
@@ -84,8 +84,10 @@ class SWUCBSharp(Policy):
 
     def reserve(self, state: WindowState, steps: int) -> WindowState:
         """Room for the window as it will be ``steps`` later."""
-        run = state.run[0]
-        return make_room(state, _window(float(run.lam), float(run.alpha), int(run.t) + steps))
+        return make_room(state, _window_after(state, steps))
+
+    def has_room(self, state: WindowState, steps: int) -> bool:
+        return holds(state, _window_after(state, steps))
 
     def select(self, state: WindowState, rng: np.random.Generator) -> int:
         run = state.run[0]
@@ -100,6 +102,12 @@ class SWUCBSharp(Policy):
             if window < t:
                 run.look_at += _steps_without_growth(run.lam, run.alpha, t)
         slide(state, arm, reward, window)
+
+
+def _window_after(state: WindowState, steps: int) -> int:
+    """The window as it will be ``steps`` later."""
+    run = state.run[0]
+    return _window(float(run.lam), float(run.alpha), int(run.t) + steps)
 
 
 @kernel

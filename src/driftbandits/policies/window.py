@@ -39,13 +39,18 @@ def drift_window(length: float, n_arms: int) -> int:
 
 def make_room(state: WindowState, window: int) -> WindowState:
     """The same State with room for a window of that length and the pull that leaves it."""
-    run = state.run[0]
-    if window < len(state.ring):
+    if holds(state, window):
         return state
+    run = state.run[0]
     ring = _ring(1 << window.bit_length())
     for step in range(int(run.t - run.window) + 1, int(run.t) + 1):
         ring[step % len(ring)] = state.ring[step % len(state.ring)]
     return state._replace(ring=ring)
+
+
+def holds(state: WindowState, window: int) -> bool:
+    """Whether there is room for a window of that length and the pull that leaves it."""
+    return window < len(state.ring)
 
 
 def _ring(length: int) -> Records:

@@ -3,27 +3,50 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from driftbandits.engine import Job, Run
+from driftbandits.errors import InputError
 from driftbandits.instances import Instance, sinusoid
+from driftbandits.kernels import is_ours
 from driftbandits.noise import Bernoulli, Gaussian, Noise
 from driftbandits.online import Online
+from driftbandits.player import Mode, Player
 from driftbandits.policies.base import Policy
 from driftbandits.simulation import simulate
 
 EXTREMES = (0.0, 1.0, -1.0, 1e12, -1e12)
 
+Stream = Callable[[int, int], float]
+"""The reward of the n-th pull of an arm, both counted from 0."""
+
+
+def reward_streams() -> dict[str, Stream]:
+    """Rewards that are hard on a State: on those of random sums a hull, a window or a sum is never at its largest."""
+    noise = np.random.Generator(np.random.SFC64(8)).normal(0.5, 0.5, 997).tolist()
+    return {
+        "random": lambda pull, arm: noise[(pull * 3 + arm) % len(noise)],
+        "smooth": lambda pull, arm: 1e-6 * pull if arm == 0 else 0.0,
+        "convex": lambda pull, arm: 1e-9 * pull * pull * (1 - 2 * (arm % 2)),
+        "constant": lambda pull, arm: 0.1,
+        "alternating": lambda pull, arm: float((pull + arm) % 2),
+        "extreme": lambda pull, arm: EXTREMES[(pull * 7 + arm * 3) % len(EXTREMES)],
+        "huge": lambda pull, arm: 1e100 * (1 - 2 * ((pull // 3 + arm) % 2)),
+        "tiny": lambda pull, arm: 5e-324 * (pull % 3),
+    }
+
 
 def check_policy(policy: Any, n_arms: int = 2, horizon: int = 2_000) -> None:
     """Raise AssertionError, with a reason, unless ``policy`` behaves as a policy must.
 
-    Its docstring names a citation; ``select`` leaves the State alone; arms are in range; a run does not depend on the
-    number of workers, on other policies, or on what a State was used for before; compiled and interpreted agree bit for
-    bit; a snapshot continues identically; extreme rewards leave the State finite. A plain Python object is held to
-    those that apply.
+    It is played as plain Python first, then compiled with every index checked, then compiled as it will be used, so
+    that a wrong index is told and never acted on. Arms are in range; ``select`` leaves the State alone; a run does not
+    depend on the number of workers, on other policies, or on what a State was used for before; compiled and interpreted
+    agree bit for bit; a snapshot continues identically; extreme rewards leave the State finite. A plain Python object
+    is held to those that apply. The docstring of a policy of this package must name a citation.
 
     >>> from driftbandits.policies import RoundRobin
     >>> check_policy(RoundRobin(), n_arms=3)
@@ -31,21 +54,43 @@ def check_policy(policy: Any, n_arms: int = 2, horizon: int = 2_000) -> None:
     instance = sinusoid(horizon=horizon, n_arms=n_arms)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _check_docstring(policy)
-        for noise in (Gaussian(0.5), Bernoulli()):
-            _check_runs(policy, instance, noise)
+        try:
+            _check_docstring(policy)
+            noises = (Gaussian(0.5), Bernoulli())
             if isinstance(policy, Policy):
-                _check_compiled(policy, instance, noise)
-        if isinstance(policy, Policy):
-            _check_online(policy, n_arms, horizon // 2)
-            _check_extremes(policy, n_arms)
+                plain = [_run(_job(policy, instance, noise, "interpreted"), 0) for noise in noises]
+                checked = _choices(policy, n_arms, horizon, "checked")
+                for noise, run in zip(noises, plain, strict=True):
+                    _check_compiled(_job(policy, instance, noise, "compiled"), run)
+                for name, arms in _choices(policy, n_arms, horizon, "compiled").items():
+                    assert arms == checked[name], f"on {name} rewards checked and compiled choose different arms"
+                _check_online(policy, n_arms, horizon // 2)
+                _check_extremes(policy, n_arms)
+            for noise in noises:
+                _check_runs(policy, instance, noise)
+        except InputError as error:
+            raise AssertionError(str(error)) from error
 
 
 def _check_docstring(policy: Any) -> None:
-    text = type(policy).__doc__ or ""
-    assert isinstance(policy, Policy) is False or "Citation" in text, (
+    asked = isinstance(policy, Policy) and is_ours(type(policy))
+    assert not asked or "Citation" in (type(policy).__doc__ or ""), (
         f"the docstring of {type(policy).__name__} needs a line 'Citation: ...', saying where the policy comes from"
     )
+
+
+def _job(policy: Policy, instance: Instance, noise: Noise, mode: Mode) -> Job:
+    return Job(policy, instance, noise, np.arange(1, instance.horizon + 1), seed=7, mode=mode)
+
+
+def _check_compiled(job: Job, plain: Run) -> None:
+    """Compiled and interpreted give the same bits, also when the State was used before and is full of old values."""
+    runs = [_run(job, run) for run in (0, 1, 0)]
+    assert np.array_equal(runs[0].realised, runs[2].realised), "a State that was used before changes the run"
+    for name in ("regret", "realised", "pulls"):
+        one, other = getattr(runs[0], name), getattr(plain, name)
+        where = np.argmax(one != other)
+        assert np.array_equal(one, other), f"compiled and interpreted differ in {name}, first at {where}"
 
 
 def _check_runs(policy: Any, instance: Instance, noise: Noise) -> None:
@@ -57,47 +102,28 @@ def _check_runs(policy: Any, instance: Instance, noise: Noise) -> None:
         assert same, f"{name} depends on the number of workers or on the company: the policy shares memory between runs"
 
 
-def _check_compiled(policy: Policy, instance: Instance, noise: Noise) -> None:
-    """Compiled and interpreted give the same bits, also when the State was used before and is full of old values."""
-    job = Job(policy, instance, noise, np.arange(1, instance.horizon + 1), seed=7)
-    compiled = [_run(job, run) for run in (0, 1, 0)]
-    assert np.array_equal(compiled[0].realised, compiled[2].realised), "a State that was used before changes the run"
-    plain = _run(Job(_Interpreted(policy, instance.horizon), instance, noise, job.times, seed=7), 0)
-    for name in ("regret", "realised", "pulls"):
-        one, other = getattr(compiled[0], name), getattr(plain, name)
-        assert np.array_equal(one, other), (
-            f"compiled and interpreted differ in {name}, first at {np.argmax(one != other)}"
-        )
-
-
-class _Interpreted:
-    """The same policy as a plain Python object: its kernels run as Python."""
-
-    def __init__(self, policy: Policy, horizon: int) -> None:
-        self.policy, self.horizon, self.step = policy, horizon, 0
-
-    def init(self, n_arms: int) -> None:
-        self.n_arms = n_arms
-        self._begin()
-
-    def _begin(self) -> None:
-        self.stage = self.policy.stage(self.step)
-        self.state = self.stage.policy.reserve(self.stage.policy.init(self.n_arms), self.horizon)
-
-    def select(self, state: None, rng: np.random.Generator) -> int:
-        return self.stage.policy.select(self.state, rng)
-
-    def update(self, state: None, arm: int, reward: float) -> None:
-        self.stage.policy.update(self.state, arm, reward)
-        self.step += 1
-        if self.step == self.stage.stop:
-            self._begin()
-
-
 def _run(job: Job, run: int) -> Run:
     result = job.play(run, lambda steps: True)
     assert result is not None
     return result
+
+
+def play_stream(policy: Policy, n_arms: int, rewards: Stream, steps: int, mode: Mode) -> list[int]:
+    """The arms that a policy chooses on a stream of rewards."""
+    rng = np.random.Generator(np.random.SFC64(9))
+    player = Player(policy, n_arms, lambda step: rng, mode=mode)
+    generator, pulls, arms = player.random(rng), [0] * n_arms, []
+    for _ in range(steps):
+        arm = player.select(generator)
+        player.update(arm, rewards(pulls[arm], arm))
+        pulls[arm] += 1
+        arms.append(arm)
+    return arms
+
+
+def _choices(policy: Policy, n_arms: int, steps: int, mode: Mode) -> dict[str, list[int]]:
+    """What a policy chooses on hard rewards; if ``mode`` is checked, no index leaves its array in it."""
+    return {name: play_stream(policy, n_arms, rewards, steps, mode) for name, rewards in reward_streams().items()}
 
 
 def _check_online(policy: Policy, n_arms: int, steps: int) -> None:
@@ -136,7 +162,5 @@ def _check_extremes(policy: Policy, n_arms: int) -> None:
 def _after(policy: Policy, n_arms: int, rewards: tuple[float, ...], steps: int = 1_000) -> Any:
     play, choice = Online(policy, n_arms, seed=4), np.random.Generator(np.random.SFC64(6))
     for index in choice.integers(len(rewards), size=steps):
-        arm = play.select()
-        assert 0 <= arm < n_arms, f"select answered {arm}, which is not an arm"
-        play.update(arm, rewards[index])
+        play.update(play.select(), rewards[index])
     return play.state

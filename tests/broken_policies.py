@@ -1,0 +1,117 @@
+"""Policies as people write them by mistake, each with one fault; compiled as any policy from outside the package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import driftbandits as db
+
+SCALE = 2.0
+
+
+class BrokenState(NamedTuple):
+    arms: Any
+
+
+@db.kernel
+def scaled(arms: Any, arm: int) -> float:
+    """Reads a constant that a notebook may change."""
+    return arms[arm].q * SCALE  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Sound(db.Policy):
+    """Nothing is wrong with it. A docstring of one's own policy needs no citation."""
+
+    bonus: float = 0.1
+
+    def init(self, n_arms: int) -> Any:
+        return BrokenState(db.records(n_arms, q="f8", n="i8"))
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        best = 0
+        for arm in range(len(state.arms)):
+            if state.arms[arm].n == 0:
+                return arm
+            if scaled(state.arms, arm) > scaled(state.arms, best):
+                best = arm
+        return best
+
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        state.arms[arm].q += self.bonus * (reward - state.arms[arm].q)
+        state.arms[arm].n += 1
+
+
+class WritesBeyond(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        state.arms[arm + 3].q += reward
+
+
+class WritesBefore(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        state.arms[arm - 9].q += reward
+
+
+class WritesFarAway(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        state.arms[1 << 40].q += reward
+
+
+class ReadsBeyond(Sound):
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        if rng.random() < 0.9:
+            return 0
+        return 0 if state.arms[len(state.arms)].q > 0.5 else 1
+
+
+@db.kernel
+def deep(arms: Any, arm: int) -> None:
+    """Wrong where no bounds are checked unless they are in whatever a kernel calls."""
+    arms[arm + 2].q = 1.0
+
+
+class WritesBeyondDeepDown(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        deep(state.arms, arm)
+
+
+class MistypesField(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        state.arms[arm].qq += reward
+
+
+class UsesWhatNumbaDoesNotKnow(Sound):
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return max(range(2), key=lambda arm: float(state.arms[arm].q))
+
+
+class ChoosesTooHigh(Sound):
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return 7 if state.arms[0].n >= 3 else 0
+
+
+class ChoosesMinusOne(Sound):
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return -1 if state.arms[0].n >= 3 else 0
+
+
+class Raises(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        state.arms[arm].n += 1
+        if state.arms[arm].n > 3:
+            raise ValueError("no good")
+
+
+class HasNoState(Sound):
+    def init(self, n_arms: int) -> Any:
+        return db.records(n_arms, q="f8", n="i8")
+
+
+class Miscounts(Sound):
+    """Says itself that it has not made the room it was asked for."""
+
+    def has_room(self, state: Any, steps: int) -> bool:
+        return bool(state.arms.n.sum() + steps <= 1024)
