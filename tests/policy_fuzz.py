@@ -42,7 +42,7 @@ class Scripted(db.Policy):
     wild: bool
 
     def init(self, n_arms: int) -> ScriptedState:
-        rules = db.records(2 * ROWS, array="i8", base="i8", by_arm="i8", by_t="i8", modulo="i8")
+        rules = db.records(2 * ROWS, array="i8", shift="i8", by_arm="i8", by_t="i8", modulo="i8")
         for row, values in enumerate(self.table):
             rules[row] = values
         run = db.records(1, t="i8", n_arms="i8")
@@ -73,7 +73,7 @@ class Scripted(db.Policy):
 
 @db.kernel
 def place(rule: Any, arm: int, t: int) -> int:
-    index = rule.base + rule.by_arm * arm + rule.by_t * t
+    index = rule.shift + rule.by_arm * arm + rule.by_t * t
     return index % rule.modulo if rule.modulo > 0 else index  # type: ignore[no-any-return]
 
 
@@ -183,7 +183,7 @@ def fuzz_once(seed: int) -> str:
     stream = luck.choice(sorted(reward_streams()))
     rewards = reward_streams()[stream]
     found = [
-        outcome(mode, lambda: WAYS[way](policy, n_arms, max(steps, 2 if way == "replay" else 1), rewards, seed))
+        outcome(mode, lambda: WAYS[way](policy, n_arms, 300 if way == "replay" else steps, rewards, seed))
         for mode in modes
     ]
     same = repr(found[0]) == repr(found[1])

@@ -56,7 +56,7 @@ def recorded(policy: Any) -> None:
 
 
 def replayed(policy: Any) -> None:
-    arms = np.arange(3_000) % 2
+    arms = np.random.default_rng(0).integers(0, 2, 3_000)
     log = Log(("red", "blue"), arms, np.full(3_000, 0.7), np.full(3_000, 0.5))
     db.replay(log, {"it": policy}, replicates=2, progress=False)
 
@@ -64,19 +64,19 @@ def replayed(policy: Any) -> None:
 WAYS: list[Callable[[Any], None]] = [simulated, online, in_session, recorded, replayed]
 
 MESSAGES = {
-    WritesBeyond: r"WritesBeyond\.update, at step 1, used index 3 of state\.arms, which has length 2\n"
+    WritesBeyond: r"WritesBeyond\.update, at step \d, used index 3 of state\.arms, which has length 2\n"
     r".*broken_policies\.py, line \d+:\n    state\.arms\[arm \+ 3\]\.q \+= reward$",
-    WritesBefore: r"WritesBefore\.update, at step 1, used index -9 of state\.arms, which has length 2\n",
-    WritesFarAway: r"WritesFarAway\.update, at step 1, used index 1099511627776 of state\.arms, which has length 2\n",
+    WritesBefore: r"WritesBefore\.update, at step \d, used index -9 of state\.arms, which has length 2\n",
+    WritesFarAway: r"WritesFarAway\.update, at step \d, used index 1099511627776 of state\.arms, which has length 2\n",
     ReadsBeyond: r"ReadsBeyond\.select, at step [\d,]+, used index 2 of state\.arms, which has length 2\n",
-    WritesBeyondDeepDown: r"WritesBeyondDeepDown\.update, at step 1, used index 2 of arms, which has length 2\n"
+    WritesBeyondDeepDown: r"WritesBeyondDeepDown\.update, at step \d, used index 2 of arms, which has length 2\n"
     r".*broken_policies\.py, line \d+:\n    arms\[arm \+ 2\]\.q = 1\.0$",
     MistypesField: r"MistypesField\.update raised AttributeError: .*'qq'\n.*broken_policies\.py, line \d+:\n"
     r"    state\.arms\[arm\]\.qq \+= reward$",
     UsesWhatNumbaDoesNotKnow: r"UsesWhatNumbaDoesNotKnow cannot be compiled, because numba knows only a part of "
     r"Python: .*\n.*broken_policies\.py, line \d+",
-    ChoosesTooHigh: r"ChoosesTooHigh chose arm 7 at step 4, which does not exist: arms are 0 to 1$",
-    ChoosesMinusOne: r"ChoosesMinusOne chose arm -1 at step 4, which does not exist: arms are 0 to 1$",
+    ChoosesTooHigh: r"ChoosesTooHigh chose arm 7 at step \d, which does not exist: arms are 0 to 1$",
+    ChoosesMinusOne: r"ChoosesMinusOne chose arm -1 at step \d, which does not exist: arms are 0 to 1$",
     Raises: r"Raises\.update, at step \d+, raised ValueError: no good\n.*broken_policies\.py, line \d+",
     HasNoState: r"HasNoState\.init must answer a NamedTuple of numpy arrays",
     Miscounts: r"Miscounts\.reserve was asked for room for [\d,]+ updates after [\d,]+, and made less",
@@ -91,8 +91,7 @@ def test_a_mistake_is_told_in_a_few_lines(kind: type[Sound], way: Callable[[Any]
     text = str(caught.value)
     assert len(text.splitlines()) <= 5
     assert len(text) < 800
-    assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None, "numba's traceback would be shown"
 
 
 @pytest.mark.parametrize("kind", MESSAGES)
@@ -137,15 +136,18 @@ def test_a_plain_policys_own_error_is_its_own() -> None:
 
 def test_a_session_whose_policy_fails_stays_as_it_was() -> None:
     """Neither a wrong arm nor a failed update leaves a Decision or a reward half taken."""
-    session = db.Session(ChoosesTooHigh(), arms=["red", "blue"])
-    session.journal = []
-    for _ in range(3):
-        session.tell(session.ask().id, 0.5)
-    before, journal = session.snapshot(), list(session.journal)
-    with pytest.raises(db.PolicyError, match="chose arm 7 at step 4"):
-        session.ask()
-    assert (session.open, session.step, session.journal) == (0, 3, journal)
-    assert session.snapshot() == before
+    for any_order in (True, False):
+        kind = type("ChoosesTooHigh", (ChoosesTooHigh,), {"any_order": any_order})
+        session = db.Session(kind(), arms=["red", "blue"])
+        session.journal = []
+        for _ in range(3 if any_order else 2):
+            session.tell(session.ask().id, 0.5)
+        decision = None if any_order else session.ask()  # told in turn, a policy chooses as soon as it has learnt
+        before, journal, waiting = session.snapshot(), list(session.journal), session.open
+        with pytest.raises(db.PolicyError, match="chose arm 7 at step 4"):
+            session.ask() if decision is None else session.tell(decision.id, 0.5)
+        assert (session.open, session.journal) == (waiting, journal)
+        assert session.snapshot() == before
 
     session = db.Session(Raises(), arms=["red", "blue"])
     session.journal = []

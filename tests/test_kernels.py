@@ -218,7 +218,7 @@ class Odd(db.Policy):
         return OddState(db.records(1, t="i8"))
 
     def select(self, state: OddState, rng: np.random.Generator) -> int:
-        return {"a": 0}.setdefault("a", open("/dev/null").fileno() * 0)
+        return sorted({"a": 0}.items(), key=str)[0][1]
 
     def update(self, state: OddState, arm: int, reward: float) -> None:
         pass

@@ -127,7 +127,7 @@ class ReadsAhead(db.Policy):
 
 @dataclass(frozen=True)
 class Forgetful(Shaky):
-    """Loses count when it is given room, which comes earlier after a snapshot is restored.
+    """Loses count when it is given room.
 
     Citation: none.
     """
@@ -158,21 +158,15 @@ class Frozen(Shaky):
         return 0 if STARTS < 3 else 1
 
 
-@dataclass(frozen=True)
-class Uncited(Shaky):
-    """No word on where it comes from."""
-
-
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
         (Shaky(1), "does not exist"),
         (Shaky(2), "select changed the State"),
         (Shaky(3), "infinite or not a number"),
-        (Uncited(), "Citation"),
-        (Shaky(4), "select answered 7, which is not an arm"),
-        (Forgetful(0), "a restored snapshot chose another arm"),
-        (Forgetful(1), "a restored snapshot learnt something else"),
+        (Shaky(4), "chose arm 7 at step"),
+        (Forgetful(0), "reserve changed what was learnt"),
+        (Forgetful(1), "reserve changed what was learnt"),
         (ReadsAhead(), "shares memory|used before"),
         (Frozen(), "compiled and interpreted differ"),
     ],

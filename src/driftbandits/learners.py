@@ -68,7 +68,22 @@ class Learner:
         return self._by_chance(step, arms)
 
     def take(self, rewards: Rewards, oldest: int) -> None:
-        """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside."""
+        """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside.
+
+        PolicyError when a kernel fails at one of them: then none was taken.
+        """
+        before, unknown = self.learnt, self.unknown.copy()
+        self._forget_long_past()
+        try:
+            self._take(rewards, oldest)
+        except PolicyError:
+            # A kernel that failed has changed who knows what: go back to what was known.
+            self.player = self.past(before)
+            self.unknown = unknown
+            del self._past[before - self._marks[0][0] :]
+            raise
+
+    def _take(self, rewards: Rewards, oldest: int) -> None:
         self._learn([(arm, reward) for _, arm, reward in rewards])
 
     def past(self, learnt: int) -> Player:
@@ -128,15 +143,11 @@ class Learner:
         return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == wanted)
 
     def _learn(self, pulls: list[tuple[int, float]]) -> None:
-        before = self.learnt
-        try:
-            self.player.update_many(pulls)
-        except PolicyError:
-            # A kernel that failed has changed who knows what: go back to what was known.
-            self.player = self.past(before)
-            raise
+        self.player.update_many(pulls)
         self.unknown.difference_update(arm for arm, _ in pulls)
         self._past.extend(pulls)
+
+    def _forget_long_past(self) -> None:
         if self.learnt - self._marks[-1][0] >= KEEP:
             self._marks.append((self.learnt, _copy(self.state)))
             if len(self._marks) > 2:
@@ -164,19 +175,19 @@ class InTurnLearner(Learner):
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         return self._by_chance(step, np.full(count, self.wish))
 
-    def take(self, rewards: Rewards, oldest: int) -> None:
-        before = [queue.copy() for queue in self.aside]
-        for step, arm, reward in rewards:
-            self.aside[arm].append((step, reward))
-        # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards were bundled.
-        self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
+    def _take(self, rewards: Rewards, oldest: int) -> None:
+        aside, wish = [queue.copy() for queue in self.aside], self.wish
         try:
+            for step, arm, reward in rewards:
+                self.aside[arm].append((step, reward))
+            # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards came.
+            self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
             while self.aside[self.wish]:
                 _, reward = self.aside[self.wish].popleft()
                 self._learn([(self.wish, reward)])
                 self._choose_next()
         except PolicyError:
-            self.aside = before
+            self.aside, self.wish = aside, wish
             raise
 
     def resume(self, state: State, learnt: int, unknown: Iterable[int], aside: Rewards) -> None:

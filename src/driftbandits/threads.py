@@ -49,8 +49,8 @@ def in_threads(
             while waiting:
                 done, waiting = wait(waiting, timeout=0.1)
                 show(steps_done)
-                for future in done:
-                    future.result()
+                for future in (future for future in futures if future in done):
+                    future.result()  # of several errors the same one is raised every time
         except BaseException:
             stopped.set()
             for future in waiting:

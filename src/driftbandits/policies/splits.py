@@ -23,7 +23,7 @@ def fit(gaussian: bool, count: int, total: float) -> float:
     """F(count, total)."""
     if gaussian:
         return 2.0 * total * total / count
-    if total <= 0.0 or total >= count:
+    if total / count <= 0.0 or total >= count:  # a quotient so small that it is 0 has no logarithm
         return 0.0
     return total * math.log(total / count) + (count - total) * math.log((count - total) / count)
 

@@ -45,8 +45,9 @@ def check_policy(policy: Any, n_arms: int = 2, horizon: int = 2_000) -> None:
     It is played as plain Python first, then compiled with every index checked, then compiled as it will be used, so
     that a wrong index is told and never acted on. Arms are in range; ``select`` leaves the State alone; a run does not
     depend on the number of workers, on other policies, or on what a State was used for before; compiled and interpreted
-    agree bit for bit; a snapshot continues identically; extreme rewards leave the State finite. A plain Python object
-    is held to those that apply. The docstring of a policy of this package must name a citation.
+    agree bit for bit; a snapshot continues identically; more room changes nothing; extreme rewards leave the State
+    finite. A plain Python object is held to those that apply. The docstring of a policy of this package must name a
+    citation.
 
     >>> from driftbandits.policies import RoundRobin
     >>> check_policy(RoundRobin(), n_arms=3)
@@ -134,6 +135,7 @@ def _check_online(policy: Policy, n_arms: int, steps: int) -> None:
         play.update(play.select(), reward)
     kept = play.snapshot()
     copy.restore(kept)
+    _check_reserve(policy.stage(steps).policy, play.state)
     for step, reward in enumerate(rewards[steps:]):
         before = _bytes(play.state)
         arm = play.select()
@@ -142,6 +144,13 @@ def _check_online(policy: Policy, n_arms: int, steps: int) -> None:
         play.update(arm, reward)
         copy.update(arm, reward)
     assert play.snapshot() == copy.snapshot(), "a restored snapshot learnt something else from the same rewards"
+
+
+def _check_reserve(policy: Policy, state: Any) -> None:
+    """More room changes nothing in the arrays that stay as long as they are."""
+    for before, after in zip(state, policy.reserve(state, 10_000), strict=True):
+        same = before.shape != after.shape or before.tobytes() == after.tobytes()
+        assert same, "reserve changed what was learnt; it may only make arrays longer"
 
 
 def _bytes(state: Any) -> list[bytes]:
