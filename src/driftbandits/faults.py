@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from driftbandits.errors import PolicyError
-from driftbandits.loops import ARM, CHOOSING, REWARD
+from driftbandits.kernels import ARM, REWARD
+from driftbandits.loops import CHOOSING
 
 TRIES = 100
 """A choice that failed by chance is made so often again before we give up."""

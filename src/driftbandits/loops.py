@@ -1,7 +1,8 @@
 """The loops around a policy's kernels, each written once: compiled they are the functions that numba caches on disk.
 
 ``Player`` plays them. Each takes the policy, its State and a fault: three numbers in which it leaves the step, arm and
-reward it was at, so that whatever goes wrong can be told. Its ``digest``, of all the code that the loop can reach, is
+reward it was at, so that whatever goes wrong can be told. ``mark`` writes them before a kernel that may fail, and costs
+nothing where none may; ``blame`` writes them in any case. The ``digest``, of all the code that a loop can reach, is
 there for the cache alone.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits.checks import LARGEST_REWARD
-from driftbandits.kernels import borrowed, draw, event_count, note_event, select, settle, update
+from driftbandits.kernels import blame, borrowed, draw, event_count, mark, note_event, select, settle, update
 from driftbandits.lowlevel import generator_of, move_to
 
 TALLY = np.dtype(
@@ -21,9 +22,8 @@ TALLY = np.dtype(
 )
 """What a run has accumulated so far; ``advance`` continues from it."""
 
-STEP, ARM, REWARD = 0, 1, 2
-"""The numbers of a fault. While an arm is being chosen, ``ARM`` is ``CHOOSING``."""
-CHOOSING = -1.0
+CHOOSING = -1
+"""In place of an arm, while one is being chosen."""
 WRONG_ARM, WRONG_REWARD = -1, -2
 """Loops answer these when the policy chose an arm that does not exist, or the noise drew no usable number."""
 
@@ -54,16 +54,14 @@ def make_advance(digest: str) -> Callable[..., Any]:
         checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(held)
         step = tally[0].step
         while step < stop:
-            fault[STEP] = step
-            fault[ARM] = CHOOSING
+            mark(fault, step, CHOOSING, 0.0)
             arm = select(policy, held, own)
-            fault[ARM] = arm
             if arm < 0 or arm >= n_arms:
-                return WRONG_ARM
+                return blame(fault, step, arm, 0.0, WRONG_ARM)
             reward = draw(noise, means[step, arm], world)
-            fault[REWARD] = reward
             if not abs(reward) <= LARGEST_REWARD:
-                return WRONG_REWARD
+                return blame(fault, step, arm, reward, WRONG_REWARD)
+            mark(fault, step, arm, reward)
             update(policy, held, arm, reward)
             total += best[step] - means[step, arm]
             received += best[step] - reward
@@ -105,16 +103,14 @@ def make_record(digest: str) -> Callable[..., Any]:
         assert digest
         held = borrowed(state)
         for step in range(start, stop):
-            fault[STEP] = step
-            fault[ARM] = CHOOSING
+            mark(fault, step, CHOOSING, 0.0)
             arm = select(policy, held, own)
-            fault[ARM] = arm
             if arm < 0 or arm >= means.shape[1]:
-                return WRONG_ARM
+                return blame(fault, step, arm, 0.0, WRONG_ARM)
             reward = draw(noise, means[step, arm], world)
-            fault[REWARD] = reward
             if not abs(reward) <= LARGEST_REWARD:
-                return WRONG_REWARD
+                return blame(fault, step, arm, reward, WRONG_REWARD)
+            mark(fault, step, arm, reward)
             update(policy, held, arm, reward)
             arms[step] = arm
             rewards[step] = reward
@@ -126,11 +122,10 @@ def make_record(digest: str) -> Callable[..., Any]:
 def make_select(digest: str) -> Callable[..., Any]:
     def select_once(policy: Any, state: Any, fault: Any, generator: Any, n_arms: int) -> int:
         assert digest
-        fault[STEP], fault[ARM] = 0, CHOOSING
+        mark(fault, 0, CHOOSING, 0.0)
         arm = select(policy, borrowed(state), generator_of(generator))
         if arm < 0 or arm >= n_arms:
-            fault[ARM] = arm
-            return WRONG_ARM
+            return blame(fault, 0, arm, 0.0, WRONG_ARM)
         return int(arm)
 
     return select_once
@@ -139,7 +134,7 @@ def make_select(digest: str) -> Callable[..., Any]:
 def make_update(digest: str) -> Callable[..., Any]:
     def update_once(policy: Any, state: Any, fault: Any, arm: int, reward: float) -> int:
         assert digest
-        fault[STEP], fault[ARM], fault[REWARD] = 0, arm, reward
+        mark(fault, 0, arm, reward)
         update(policy, borrowed(state), arm, reward)
         return 0
 
@@ -189,14 +184,12 @@ def make_replay(digest: str) -> Callable[..., Any]:
             row = first + int(resample.random() * min(block, n_rows - first))
             kept = gate.random() < keep[row]
             if kept and arm < 0:
-                fault[STEP] = step
-                fault[ARM] = CHOOSING
+                mark(fault, step, CHOOSING, 0.0)
                 arm = select(policy, held, own)
-                fault[ARM] = arm
                 if arm < 0 or arm >= n_arms:
-                    return WRONG_ARM
+                    return blame(fault, step, arm, 0.0, WRONG_ARM)
             if kept and arms[row] == arm:
-                fault[STEP], fault[ARM], fault[REWARD] = step, arm, rewards[row]
+                mark(fault, step, arm, rewards[row])
                 update(policy, held, arm, rewards[row])
                 part = step * n_parts // n_rows
                 sums[part] += rewards[row]
@@ -234,14 +227,13 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         rng = generator_of(generator)
         drawn = np.empty(draws, np.int64)
         n_arms, share = explore
-        fault[STEP], fault[ARM] = 0, CHOOSING
+        mark(fault, 0, CHOOSING, 0.0)
         for index in range(len(arms)):
             move_to(memory, step + index)
             for draw_index in range(draws):
                 arm = select(policy, held, rng)
                 if arm < 0 or arm >= n_arms:
-                    fault[ARM] = arm
-                    return WRONG_ARM
+                    return blame(fault, 0, arm, 0.0, WRONG_ARM)
                 drawn[draw_index] = arm
             arms[index] = drawn[0]
             if share > 0.0:
@@ -259,7 +251,7 @@ def make_update_many(digest: str) -> Callable[..., Any]:
         assert digest
         held = borrowed(state)
         for index in range(len(arms)):
-            fault[STEP], fault[ARM], fault[REWARD] = index, arms[index], rewards[index]
+            mark(fault, index, arms[index], rewards[index])
             update(policy, held, arms[index], rewards[index])
         return 0
 

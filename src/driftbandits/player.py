@@ -16,12 +16,9 @@ import numpy as np
 from driftbandits.checks import LARGEST_REWARD
 from driftbandits.errors import InputError, PolicyError
 from driftbandits.faults import compile_fault, kernel_fault
-from driftbandits.kernels import Compiled, compiling, entry, is_ours
+from driftbandits.kernels import ARM, REWARD, STEP, Compiled, compiling, entry, is_ours
 from driftbandits.loops import (
-    ARM,
     COUNT_FROM_NOW,
-    REWARD,
-    STEP,
     WRONG_ARM,
     WRONG_REWARD,
     make_select,
@@ -83,13 +80,13 @@ class Player:
         """A plain object looks after its own memory, and has no stages."""
         self._puts_off = self._grows and hasattr(policy.stage(0).policy, "settle")
         self._loops: dict[Any, Callable[..., Any]] = {}
-        self._fault = np.zeros(3)
+        self._new_fault()
         self.restart(seeds)
 
     def another(self, seeds: Callable[[int], np.random.Generator]) -> Player:
         """A new run of the same policy, which shares nothing but the compiled loops."""
         made = copy.copy(self)
-        made._fault = np.zeros(3)
+        made._new_fault()
         made._first = None
         made.restart(seeds)
         return made
@@ -97,10 +94,14 @@ class Player:
     def at(self, state: Any, step: int) -> Player:
         """A run that goes on from a State after ``step`` updates, and may change that State."""
         made = copy.copy(self)
-        made._fault = np.zeros(3)
+        made._new_fault()
         made._first = None
         made.resume(state, step)
         return made
+
+    def _new_fault(self) -> None:
+        self._fault = np.zeros(3)
+        self._handed = (self._fault,) if self.mode == "compiled" else self._fault
 
     # Stages and room
 
@@ -182,7 +183,7 @@ class Player:
         """
         loop = self._loops.get(maker) or self.prepare(maker, *arguments, company=company)
         try:
-            answer = loop(self.me, self.state, self._fault, *arguments)
+            answer = loop(self.me, self.state, self._handed, *arguments)
         except PolicyError:
             raise
         except Exception as error:
@@ -219,7 +220,7 @@ class Player:
 
     def prepare(self, maker: Callable[[str], Any], *arguments: Any, company: tuple[Any, ...] = ()) -> Any:
         """Compile a loop for arguments such as these, so that its first use takes no longer than the others."""
-        policy, given = self.stage.policy, (self.me, self.state, self._fault, *arguments)
+        policy, given = self.stage.policy, (self.me, self.state, self._handed, *arguments)
         owners = tuple(type(one) for one in (policy, *company))
         try:
             interpreted = self.mode == "interpreted"
