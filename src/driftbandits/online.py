@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,8 @@ class Online:
         given = {"policy": self.policy, "n_arms": self.n_arms}
         if isinstance(self.policy, Policy):
             return {**given, "snapshot": self.snapshot()}
-        played = {"played": self._player.stage.policy, "state": self.state, "step": self._player.step}
-        return {**given, **played, "rng": self.rng}
+        played = {"played": self._player.stage.policy, "state": self.state, "rng": self.rng}
+        return {**given, **copy.deepcopy(played), "step": self._player.step}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         Online.__init__(self, kept["policy"], kept["n_arms"])
