@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
+from driftbandits.policies import adswitch
 from driftbandits.policies.divergence import bernoulli_upper
 from driftbandits.policies.hulls import NONE, new_pool, new_vertices, push_vertex
 from driftbandits.policies.luck import new_luck, stir, uniform
@@ -46,6 +48,8 @@ def follow(policy: db.Policy, twin: Any, rewards: Array, seed: int) -> int:
             events.append((int(event.step), int(event.arm)))
             if hasattr(twin, "statistic"):
                 assert event.statistic == pytest.approx(twin.statistic, rel=1e-9, abs=1e-9)
+            if "changed" in event.dtype.names:
+                assert event.changed == arm
     assert events == twin.events
     return len(events)
 
@@ -117,10 +121,56 @@ def test_bob(kind: str, seed: int, steps: int, n_arms: int, jumps: int, **option
 
 
 @twins
-@given(**SHARED, horizon=st.sampled_from([2, 5, 350]), c1=st.sampled_from([0.1, 0.5, 3.0]))
-def test_adswitch(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horizon: int, c1: float) -> None:
-    rewards = tape(kind, seed, min(steps, 150), n_arms, jumps)
-    follow(db.AdSwitch(horizon, c1), NaiveAdSwitch(n_arms, horizon, c1), rewards, seed)
+@given(
+    **SHARED,
+    unit=st.sampled_from([1.0, 20.0]),
+    horizon=st.sampled_from([2, 5, 350]),
+    c1=st.sampled_from([0.1, 0.5, 3.0]),
+)
+@example(kind="gaussian", seed=3, steps=150, n_arms=2, jumps=0, unit=1.0, horizon=350, c1=3.0)  # the sums must grow
+def test_adswitch(
+    kind: str, seed: int, steps: int, n_arms: int, jumps: int, unit: float, horizon: int, c1: float
+) -> None:
+    """With a unit of 20 there are leads of more than 8, after which no arm is checked again."""
+    rewards = unit * tape(kind, seed, min(steps, 150), n_arms, jumps)
+    with patch.object(adswitch, "ROOM", 1):  # so that the sums are full, grow and shrink all the time
+        follow(db.AdSwitch(horizon, c1), NaiveAdSwitch(n_arms, horizon, c1), rewards, seed)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    share=st.floats(0.0, 1.1),
+    gap=st.one_of(st.sampled_from([0.25, 0.5, 1.0, 8.0, 9.0]), st.floats(0.01, 10.0)),
+    horizon=st.sampled_from([2, 350]),
+    episode=st.integers(1, 5),
+    owed=st.integers(0, 100),
+)
+def test_adswitch_checks_bad_arms(share: float, gap: float, horizon: int, episode: int, owed: int) -> None:
+    """What one draw adds to what an arm owes; trajectories meet too few of the long checks."""
+    rate = min(1.0, math.sqrt(episode / (2 * horizon * math.log(horizon))))
+    drawn = min(share * rate, 1 - 2**-53)
+    state, twin = db.AdSwitch(horizon).init(2), NaiveAdSwitch(2, horizon, 16.1)
+    state.run.episode = twin.episode = episode
+    state.arms[1].bad, state.arms[1].count, state.arms[1].old_gap, state.arms[1].owed_until = 1, 10, gap, 10 + owed
+    twin.bad, twin.owed = {1: (0.0, gap)}, [0, owed]
+    with patch.object(adswitch, "uniform", lambda luck: drawn), patch.object(twin.luck, "uniform", lambda: drawn):
+        adswitch._oblige(state)
+        twin.oblige(1)
+    assert state.arms.owed_until.tolist() == [0, 10 + twin.owed[1]]
+
+
+def test_adswitch_gives_back_what_an_ended_episode_left_behind() -> None:
+    """Vertices at once, for the next hulls; the sums of a long episode when the next room is made."""
+    play, vertices = db.Online(db.AdSwitch(1_000), 2), []
+    for step in range(10_000):
+        play.update(play.select(), float(step % 4 > 1))
+    assert len(play.state.sums) > 5_000
+    for step in range(4_000):
+        play.update(play.select(), float(step // 100 % 2 * 50))
+        vertices.append(play.state.pool[0].fresh)
+    assert play.state.event[0]["count"] >= 30
+    assert vertices[-1] == vertices[1_000]
+    assert len(play.state.sums) < 5_000
 
 
 @twins
