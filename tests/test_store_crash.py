@@ -115,7 +115,7 @@ def test_killed_at_full_rate(url: str) -> None:
         assert writer.session.snapshot() == fold(store, name).snapshot()
         assert writer.seq == len(log)
     for line in said:
-        what, id, value = line.split()  # noqa: A001
+        what, id, value = line.split()
         assert (asked[id] == value) if what == "asked" else (told[id] == float(value))
     heard = [tuple(line.split()[:2]) for line in said]
     assert len(set(heard)) == len(heard) > 100 * KILLS
