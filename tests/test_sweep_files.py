@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from filelock import FileLock
 
 import driftbandits as db
 from clusters import wait_until
@@ -192,10 +193,8 @@ def test_directories_that_are_not_ours(tmp_path: Path) -> None:
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
-    fcntl = pytest.importorskip("fcntl")
     sweep().run(tmp_path / "out")
-    with (tmp_path / "out" / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(tmp_path / "out" / ".lock"):
         with pytest.raises(db.InputError, match="another process is running this sweep"):
             sweep().run(tmp_path / "out")
         assert read(tmp_path / "out").height == 20  # whoever only looks may
