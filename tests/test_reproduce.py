@@ -19,6 +19,7 @@ from driftbandits.errors import InputError
 from driftbandits.paper import figures, parts, progress
 from driftbandits.paper.compose import SECTIONS
 from driftbandits.paper.reproduce import reproduce
+from driftbandits.versions import versions
 
 SHORT = 8_000
 SCRIPT = """
@@ -168,9 +169,9 @@ def test_a_part_cut_short_is_run_again(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_table_of_another_version_is_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = parts.versions() | {"driftbandits": "0.0.1"}
+    old = versions("scipy") | {"driftbandits": "0.0.1"}
     with monkeypatch.context() as patch:
-        patch.setattr(parts, "versions", lambda: old)
+        patch.setattr(parts, "versions", lambda *more: old)
         run(tmp_path, only="mild-drift")
     run(tmp_path, only="mild-drift")
     assert "different versions" in capsys.readouterr().err
