@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from driftbandits.client import Client, RefusedError
+from driftbandits.service import Settings, run
 from driftbandits.store import Store
 
 COMMAND = [sys.executable, "-m", "driftbandits"]
@@ -73,3 +75,21 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         done = subprocess.run([*COMMAND, "serve", "--port", port], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
     assert f"port {port}" in done.stderr
+
+
+def test_the_interpreter_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tuned() -> tuple[float, tuple[int, int, int], int]:
+        return sys.getswitchinterval(), gc.get_threshold(), gc.get_freeze_count()
+
+    def fail(*_: object, **__: object) -> None:
+        meanwhile.append(tuned())
+        raise RuntimeError("the server fell over")
+
+    meanwhile: list[tuple[float, tuple[int, int, int], int]] = []
+    before = tuned()
+    monkeypatch.setattr(run, "set_up_logs", lambda level: None)  # of the whole process, too
+    monkeypatch.setattr("uvicorn.Server.run", fail)
+    with pytest.raises(RuntimeError, match="fell over"):
+        run.serve(Settings(store=f"sqlite:///{tmp_path}/file.db", port=0))
+    assert all(now != then for now, then in zip(meanwhile[0], before, strict=True))
+    assert tuned() == before
