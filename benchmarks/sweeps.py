@@ -34,14 +34,15 @@ MEMORY = {
     "10 runs of T = 10^8": ("SnoozeIt", 100_000_000, 10),
 }
 PROGRAM = """
-import resource, sys, tempfile, warnings
+import sys, tempfile, warnings
 import driftbandits as db
+from driftbandits.memory import peak_megabytes
 warnings.simplefilter("ignore")
 policy, horizon, runs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 sweep = db.Sweep({"policy": policy, "instance": "toggling", "horizon": horizon}, runs=runs)
 with tempfile.TemporaryDirectory() as folder:
     done = sweep.run(folder)["runs"].sum()
-print(done, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(done, peak_megabytes())
 """
 
 

@@ -55,7 +55,7 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         gate = create_app(Settings(store=store, url=url, **settings))
         config = uvicorn.Config(
-            gate, loop="uvloop", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
+            gate, loop="auto", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
         )
         server = uvicorn.Server(config)
         gate.app.state.stopping = lambda: server.should_exit

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -69,7 +67,7 @@ def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path: Path) -> N
     for _ in range(3):
         process = start(disturbed, workers=2)
         time.sleep(moments.uniform(1.5, 4.0))
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
         kept = {path: path.stat().st_mtime_ns for path in disturbed.glob("runs/[!.]*.parquet")}
     assert start(disturbed, workers=2).wait() == 0

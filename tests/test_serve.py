@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import systems
 from driftbandits.client import Client, RefusedError
 from driftbandits.service import Settings, run
 from driftbandits.store import Store
@@ -19,6 +20,7 @@ from driftbandits.store import Store
 COMMAND = [sys.executable, "-m", "driftbandits"]
 
 
+@systems.signals
 def test_from_start_to_sigterm(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
     created = subprocess.run([*COMMAND, "token", "create", "app", "--store", url], capture_output=True, text=True)

@@ -13,9 +13,11 @@ import pytest
 
 import driftbandits as db
 import postgres
+import systems
 from driftbandits.decisions import Asked, Settled, Told
 from driftbandits.testing.store import fold
 
+pytestmark = systems.process_table  # the dead are taken over at once
 KILLS = 5
 NAMES = ("one", "two", "three")
 

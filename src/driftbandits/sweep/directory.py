@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What the directory says of itself."""
     try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{folder} is not the directory of a sweep: it has no {MANIFEST}") from None
     except (OSError, ValueError) as error:
