@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+INSTALL := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help reproduce demo test soak check docs bench bench-peers clean
+.PHONY: help reproduce demo test soak check docs package bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
@@ -12,6 +13,7 @@ help:
 	@echo "make soak         the long tests: ten minutes of random policies, 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         a page for each policy, docs/policies"
+	@echo "make package      wheel and sdist, checked, installed elsewhere and tried"
 	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"
 	@echo "make bench-peers  the same workload in other libraries"
 
@@ -19,7 +21,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "driftbandits needs Python 3.11 or newer; say make PYTHON=python3.11")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing pinned dependencies into .venv ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/$(INSTALL) --upgrade pip  # that of Python 3.11 knows no dependency groups
+	@$(BIN)/$(INSTALL) --editable '.[all]' --group dev
 	@touch $@
 
 reproduce: $(READY)
@@ -43,6 +46,20 @@ check: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m driftbandits.pages docs/policies
 
+PACKAGE := .package/.ready
+
+$(PACKAGE): pyproject.toml constraints.txt
+	@test -x .package/bin/python || $(PYTHON) -m venv .package
+	@.package/bin/$(INSTALL) --upgrade pip
+	@.package/bin/$(INSTALL) --group package
+	@touch $@
+
+package: $(PACKAGE)
+	@rm -rf dist
+	@.package/bin/python -m build
+	@.package/bin/twine check --strict dist/*
+	@.package/bin/python tests/smoke.py dist/*.whl
+
 bench: $(READY)
 	@$(BIN)/driftbandits bench
 	@$(BIN)/python benchmarks/gaps.py
@@ -65,5 +82,5 @@ bench-peers: $(READY) $(PEERS)
 	@$(BIN)/python benchmarks/peers.py --python .peers/bin/python
 
 clean:
-	rm -rf .venv .peers results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .package .peers dist results .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

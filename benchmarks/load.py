@@ -95,7 +95,7 @@ class Client(asyncio.Protocol):
         self._asking = not self._asking
         if not self._asking:
             ids = re.findall(rb'"id":"([^"]+)"', answer)
-            told = [b'{"id":"%s","reward":0.5}' % id for id in ids]  # noqa: A001
+            told = [b'{"id":"%s","reward":0.5}' % id for id in ids]
             one = self.batch == 1
             body = told[0] if one else b'{"rewards":[%s]}' % b",".join(told)
             self._send(_request("tell" if one else "tell_many", body))

@@ -30,7 +30,7 @@ SIZES = (1, 100, 10_000)
 SECONDS = 3.0
 
 RESTART = """
-import resource, sys, time
+import sys, time
 import driftbandits as db
 begun = time.perf_counter()
 store = db.Store(sys.argv[1])
@@ -48,12 +48,13 @@ for step in map(int, sys.argv[2:]):
     print(time.perf_counter() - begun)
 """
 EXPORT = """
-import resource, sys, time
+import sys, time
 import driftbandits as db
+from driftbandits.memory import peak_megabytes
 store = db.Store(sys.argv[1])
 begun = time.perf_counter()
 store.export("day", sys.argv[2])
-print(time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(time.perf_counter() - begun, peak_megabytes())
 """
 
 

@@ -21,6 +21,7 @@ from rich.table import Table
 import driftbandits as db
 from driftbandits.sweep import executors
 from driftbandits.sweep.tasks import Task, play
+from driftbandits.threads import cores
 
 T, RUNS = 162_755, 1_000
 EMPTY_TASKS = 500
@@ -33,14 +34,15 @@ MEMORY = {
     "10 runs of T = 10^8": ("SnoozeIt", 100_000_000, 10),
 }
 PROGRAM = """
-import resource, sys, tempfile, warnings
+import sys, tempfile, warnings
 import driftbandits as db
+from driftbandits.memory import peak_megabytes
 warnings.simplefilter("ignore")
 policy, horizon, runs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 sweep = db.Sweep({"policy": policy, "instance": "toggling", "horizon": horizon}, runs=runs)
 with tempfile.TemporaryDirectory() as folder:
     done = sweep.run(folder)["runs"].sum()
-print(done, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(done, peak_megabytes())
 """
 
 
@@ -60,12 +62,12 @@ def bare(runs: int) -> None:
 
 def throughput(table: Table) -> None:
     """Steps a second of all, in turns, so that a busy moment harms all alike; the best of some rounds."""
-    cores = executors.cores()
+    count = cores()
     pools: dict[str, AbstractContextManager[executors.Pool]] = {
-        f"sweep, {cores} threads": executors.threads(cores),
-        f"sweep, Dask, {cores} processes": executors.local_cluster(cores),
+        f"sweep, {count} threads": executors.threads(count),
+        f"sweep, Dask, {count} processes": executors.local_cluster(count),
     }
-    with pools[f"sweep, {cores} threads"] as threads, pools[f"sweep, Dask, {cores} processes"] as dask:
+    with pools[f"sweep, {count} threads"] as threads, pools[f"sweep, Dask, {count} processes"] as dask:
 
         def on(pool: executors.Pool) -> Callable[[int], None]:
             def run(runs: int) -> None:
@@ -74,7 +76,7 @@ def throughput(table: Table) -> None:
 
             return run
 
-        ways = {f"simulate, {cores} threads": bare, **dict(zip(pools, map(on, (threads, dask)), strict=True))}
+        ways = {f"simulate, {count} threads": bare, **dict(zip(pools, map(on, (threads, dask)), strict=True))}
         for way in ways.values():
             way(20)  # what has to be compiled
         best = dict.fromkeys(ways, 0.0)

@@ -121,7 +121,7 @@ class Storm:
         else:
             _, call = calls.tell_many(name, told)
             outcomes = await self._do(both, call) if call else []
-        for (id, reward), outcome in zip(told, outcomes, strict=True):  # noqa: A001
+        for (id, reward), outcome in zip(told, outcomes, strict=True):
             if outcome is Outcome.EXPIRED:
                 mine.expired.add(id)
             else:

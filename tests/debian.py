@@ -1,6 +1,5 @@
 """Programs that some tests need: on Debian, as root, its packages are installed."""
 
-import fcntl
 import os
 import subprocess
 import tempfile
@@ -8,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 
 def found_or_installed(
@@ -26,8 +26,7 @@ def _is_debian() -> bool:
 
 def _install(package: str, found: Callable[[], str | None], prepare: Callable[[], None]) -> None:
     """Install once, though two processes may test at the same time."""
-    with open(Path(tempfile.gettempdir()) / "driftbandits-install.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(Path(tempfile.gettempdir()) / "driftbandits-install.lock"):
         if found():
             return
         prepare()

@@ -25,13 +25,13 @@ class Running:
     def __init__(self, service: Service, url: str, http: httpx.Client) -> None:
         self.service, self.url, self.http = service, url, http
 
-    def create(self, id: str = "button", **declared: Any) -> str:  # noqa: A002
+    def create(self, id: str = "button", **declared: Any) -> str:
         """A new experiment's path."""
         response = self.http.post("/v1/experiments", json={"id": id, "arms": ARMS, **declared})
         assert response.status_code == 201, response.text
         return f"/v1/experiments/{id}"
 
-    def held(self, id: str = "button") -> Held:  # noqa: A002
+    def held(self, id: str = "button") -> Held:
         return self.service.keeper.held[id]
 
     def everything(self) -> tuple[Any, ...]:
@@ -55,7 +55,7 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         gate = create_app(Settings(store=store, url=url, **settings))
         config = uvicorn.Config(
-            gate, loop="uvloop", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
+            gate, loop="auto", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
         )
         server = uvicorn.Server(config)
         gate.app.state.stopping = lambda: server.should_exit

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -99,7 +100,9 @@ def database() -> Iterator[str]:
 
 
 def _found() -> str | None:
-    """The folder of the newest server."""
+    """The folder of the newest server; none on Windows, whose servers our shell can't start."""
+    if sys.platform == "win32":
+        return None
     by_version = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
     initdb = str(by_version[-1]) if by_version else shutil.which("initdb")
     return str(Path(initdb).resolve().parent) if initdb else None

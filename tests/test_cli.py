@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 import driftbandits as db
+import systems
 from naive_offline import greedy_log
 
 
@@ -50,7 +52,7 @@ def test_simulate_prints_and_writes(tmp_path: Path) -> None:
     answer = driftbandits(*words, "--plot", tmp_path / "plot.svg", "--save", tmp_path / "runs.parquet")
     assert answer.returncode == 0, answer.stderr
     assert "SWUCBSharp" in answer.stdout
-    assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "plot.svg").read_text(encoding="utf-8").startswith("<?xml")
     kept = db.Simulation.load(tmp_path / "runs.parquet")
     assert kept.runs == 3
     assert f"{kept.regret['RoundRobin'][:, -1].mean():,.1f}" in answer.stdout
@@ -81,7 +83,7 @@ def test_replay_prints_and_writes(tmp_path: Path) -> None:
     assert "2,000 decisions, 2 arms" in answer.stdout
     assert "drift of the means: " in answer.stdout
     assert "A replay uses one row of the log in 4: the policy lives through 500 steps" in answer.stdout
-    assert (tmp_path / "replay.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "replay.svg").read_text(encoding="utf-8").startswith("<?xml")
     names = pl.read_csv(tmp_path / "table.csv")["policy"].to_list()
     assert names == ["UCB1", "RoundRobin", "only 0", "only 1", "Uniform", "the log"]
     assert all(name in answer.stdout for name in names)
@@ -147,6 +149,15 @@ def test_options_reach_the_simulation(tmp_path: Path) -> None:
     assert kept.policies["Rexp3"] == db.Rexp3(500, 0.01)
 
 
+def test_a_pipe_that_cannot_write_greek_gets_the_rest() -> None:
+    """As on Windows; the claims that ``reproduce`` prints have deltas in them."""
+    program = "from driftbandits import cli; cli.app = lambda: print('drift δ'); cli.main()"
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert (answer.stdout, answer.stderr) == ("drift ?\n", "")
+
+
+@systems.signals
 def test_ctrl_c_is_exit_code_130(tmp_path: Path) -> None:
     path = tmp_path / "new" / "runs.parquet"
     words = ["simulate", "walk", "--policy", "RoundRobin", "--runs", "1000000", "--save", str(path)]

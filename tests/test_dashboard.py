@@ -277,7 +277,7 @@ OFFENDERS = ("faint", "nameless", "repeated", "clipped", "wider")
 
 
 def offenders(page: Page) -> dict[str, list[Any]]:
-    page.evaluate((Path(__file__).parent / "audit.js").read_text())
+    page.evaluate((Path(__file__).parent / "audit.js").read_text(encoding="utf-8"))
     found = {name: page.evaluate(f"audit.{name}()") for name in OFFENDERS}
     levels = page.evaluate("audit.levels()")
     steps = [(earlier, later) for earlier, later in pairwise([0, *levels]) if later - earlier > 1]
@@ -345,7 +345,7 @@ def test_the_page_may_load_nothing_but_its_own_files(running: Running) -> None:
     assert "unsafe" not in policy
     for path in routes.STATIC.iterdir():
         assert running.http.get(f"/static/{path.name}").content == path.read_bytes()
-        assert "://" not in path.read_text().replace("http://www.w3.org/2000/svg", "")
+        assert "://" not in path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
 
 
 @pytest.mark.parametrize("name", ["..%2Froutes.py", "%2e%2e/routes.py", "routes.py", "", "nothing.js", "a%00.js"])

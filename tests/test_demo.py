@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import systems
 from driftbandits.client import Client
 from driftbandits.demo import VISITORS, Visitors
 from driftbandits.policies import make_policy
@@ -45,6 +46,7 @@ def test_a_snooze_comes_within_the_first_minute() -> None:
     raise AssertionError("no snooze")
 
 
+@systems.signals
 def test_one_command_shows_it_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     demo = subprocess.Popen(
         [sys.executable, "-m", "driftbandits", "demo", "--no-browser", "--port", "0"],

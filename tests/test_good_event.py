@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import naive_studies as naive
 from driftbandits import Bernoulli, Gaussian, InputError, Noise, RoundRobin, SnoozeIt, instances, simulate
 from driftbandits.figures import save_figure
+from driftbandits.intervals import share_interval
 from driftbandits.studies.good_event import (
     critical_confidences,
     good_event,
     largest_ratio,
     lemma1_failures,
     plot_good_event,
-    share_interval,
 )
 
 steps = st.one_of(

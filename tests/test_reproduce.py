@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -19,6 +17,7 @@ from driftbandits.errors import InputError
 from driftbandits.paper import figures, parts, progress
 from driftbandits.paper.compose import SECTIONS
 from driftbandits.paper.reproduce import reproduce
+from driftbandits.versions import versions
 
 SHORT = 8_000
 SCRIPT = """
@@ -68,7 +67,7 @@ def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path: Path) -> N
     for _ in range(3):
         process = start(disturbed, workers=2)
         time.sleep(moments.uniform(1.5, 4.0))
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
         kept = {path: path.stat().st_mtime_ns for path in disturbed.glob("runs/[!.]*.parquet")}
     assert start(disturbed, workers=2).wait() == 0
@@ -168,9 +167,9 @@ def test_a_part_cut_short_is_run_again(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_table_of_another_version_is_run_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old = parts.versions() | {"driftbandits": "0.0.1"}
+    old = versions("scipy") | {"driftbandits": "0.0.1"}
     with monkeypatch.context() as patch:
-        patch.setattr(parts, "versions", lambda: old)
+        patch.setattr(parts, "versions", lambda *more: old)
         run(tmp_path, only="mild-drift")
     run(tmp_path, only="mild-drift")
     assert "different versions" in capsys.readouterr().err

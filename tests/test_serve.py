@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import signal
@@ -11,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
+import systems
 from driftbandits.client import Client, RefusedError
+from driftbandits.service import Settings, run
 from driftbandits.store import Store
 
 COMMAND = [sys.executable, "-m", "driftbandits"]
 
 
+@systems.signals
 def test_from_start_to_sigterm(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
     created = subprocess.run([*COMMAND, "token", "create", "app", "--store", url], capture_output=True, text=True)
@@ -73,3 +77,23 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         done = subprocess.run([*COMMAND, "serve", "--port", port], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
     assert f"port {port}" in done.stderr
+
+
+def test_the_interpreter_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tuned() -> tuple[object, ...]:
+        return sys.getswitchinterval(), gc.get_threshold()
+
+    def fail(*_: object, **__: object) -> None:
+        assert gc.get_freeze_count() > frozen
+        meanwhile.extend(tuned())
+        raise RuntimeError("the server fell over")
+
+    meanwhile: list[object] = []
+    before, frozen = tuned(), gc.get_freeze_count()
+    monkeypatch.setattr(run, "set_up_logs", lambda level: None)  # of the whole process, too
+    monkeypatch.setattr("uvicorn.Server.run", fail)
+    with pytest.raises(RuntimeError, match="fell over"):
+        run.serve(Settings(store=f"sqlite:///{tmp_path}/file.db", port=0))
+    assert all(now != then for now, then in zip(meanwhile, before, strict=True))
+    assert tuned() == before
+    assert gc.get_freeze_count() <= frozen  # some Pythons start with frozen objects of their own

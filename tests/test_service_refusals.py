@@ -29,7 +29,7 @@ def running() -> Iterator[Running]:
         yield running
 
 
-def told(reward: str, id: str = "button-2") -> str:  # noqa: A002
+def told(reward: str, id: str = "button-2") -> str:
     return f'{{"id": "{id}", "reward": {reward}}}'
 
 
@@ -127,7 +127,7 @@ def test_bad_declarations(running: Running, declared: dict[str, Any], status: in
 
 @pytest.mark.parametrize("verb", ["ask", "tell", "ask_many", "tell_many", "pause", "resume", "archive"])
 @pytest.mark.parametrize("id", ["nobody", "a%00b", "..", "%2e%2e", "x" * 65])
-def test_unknown_experiments(running: Running, verb: str, id: str) -> None:  # noqa: A002
+def test_unknown_experiments(running: Running, verb: str, id: str) -> None:
     bodies: dict[str, Any] = {
         "tell": {"id": "nobody-1", "reward": 1},
         "ask_many": {"count": 1},

@@ -235,8 +235,8 @@ def test_old_explanations_are_exact_also_after_a_restart() -> None:
             seen[decision.id] = session.policy.belief(session.state)
         session.tell(decision.id, (decision.step % 10) / 10)
     assert len(seen) > 8
-    kept = [id for id in seen if int(id[2:]) > session.step - KEEP]  # noqa: A001
-    for id in kept:  # noqa: A001
+    kept = [id for id in seen if int(id[2:]) > session.step - KEEP]
+    for id in kept:
         assert [view.estimate for view in session.explain(id).arms] == list(seen[id].estimate)  # type: ignore[arg-type]
     restored = db.Session.restore(session.snapshot())
     now = restored.ask()
@@ -296,7 +296,7 @@ def test_a_bad_reward_changes_nothing(reward: Any) -> None:
 @pytest.mark.parametrize(
     "id", ["d-2", "d-0", "d-01", "d-+1", "d-1 ", "d-\u0661", "x-1", "d-", "", "d-1.0", "d--1", "d-" + "9" * 30, 7, None]
 )
-def test_an_unknown_id_changes_nothing(id: Any) -> None:  # noqa: A002
+def test_an_unknown_id_changes_nothing(id: Any) -> None:
     session = db.Session(arms=["a", "b"])
     session.ask()
     before = session.snapshot()
@@ -328,7 +328,7 @@ def test_another_value_is_a_conflict() -> None:
 def test_what_is_forgotten_is_expired() -> None:
     session = db.Session(arms=["a", "b"], remember=2)
     ids = [session.ask().id for _ in range(4)]
-    session.tell_many([(id, 0.5) for id in ids])  # noqa: A001
+    session.tell_many([(id, 0.5) for id in ids])
     assert session.tell(ids[3], 0.5) is Outcome.AGAIN
     with pytest.raises(ExpiredError, match="long forgotten"):
         session.tell(ids[0], 0.5)

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import pickle
-import pty
 import re
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
+import systems
 from driftbandits import engine, recipe
 from driftbandits.engine import OWN, WORLD, Job, stream
 from driftbandits.figures import save_figure
@@ -423,6 +423,7 @@ def test_the_step_of_an_arm_that_does_not_exist_is_named(arm: int) -> None:
 
 def test_progress_on_a_terminal() -> None:
     """Standard error is a pseudo-terminal; the bar comes after a second and fills as runs end."""
+    pty = pytest.importorskip("pty")
     program = (
         "import time, driftbandits as db\n"
         "class Slow:\n"
@@ -450,6 +451,7 @@ def test_progress_on_a_terminal() -> None:
     assert any(0 < percent < 100 for percent in shown), shown
 
 
+@systems.signals
 def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> None:
     path = tmp_path / "kept.parquet"
     program = (

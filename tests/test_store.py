@@ -22,6 +22,7 @@ from sqlalchemy import create_engine, inspect, text, update
 
 import driftbandits as db
 import postgres
+import systems
 from driftbandits.decisions import Asked, Outcome, Told
 from driftbandits.store import FencedError, StoreError, database, history
 from driftbandits.store.holder import is_dead, new_holder
@@ -479,6 +480,7 @@ except db.InputError as error:
 # Holders
 
 
+@systems.process_table
 def test_a_dead_holder_on_this_machine_is_taken_over_at_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     program = """
@@ -494,6 +496,7 @@ os.kill(os.getpid(), signal.SIGKILL)
         assert session.ask().step == 2
 
 
+@systems.process_table
 def test_who_is_dead() -> None:
     me = new_holder()
     host, pid, start, kernel, _ = me.split(":")

@@ -13,9 +13,11 @@ import pytest
 
 import driftbandits as db
 import postgres
+import systems
 from driftbandits.decisions import Asked, Settled, Told
 from driftbandits.testing.store import fold
 
+pytestmark = systems.process_table  # the dead are taken over at once
 KILLS = 5
 NAMES = ("one", "two", "three")
 
@@ -115,7 +117,7 @@ def test_killed_at_full_rate(url: str) -> None:
         assert writer.session.snapshot() == fold(store, name).snapshot()
         assert writer.seq == len(log)
     for line in said:
-        what, id, value = line.split()  # noqa: A001
+        what, id, value = line.split()
         assert (asked[id] == value) if what == "asked" else (told[id] == float(value))
     heard = [tuple(line.split()[:2]) for line in said]
     assert len(set(heard)) == len(heard) > 100 * KILLS

@@ -230,6 +230,12 @@ def test_summary_and_exponents_against_numpy(tmp_path: Path) -> None:
         kept(table, ["horizon=1"])
 
 
+def test_a_cell_of_one_run_has_no_interval(tmp_path: Path) -> None:
+    (cell,) = summarise(db.Sweep({"policy": "UCB1", "instance": "toggling"}, runs=1).run(tmp_path)).to_dicts()
+    assert cell["regret"] > 0
+    assert np.isnan([cell["low"], cell["high"]]).all()
+
+
 def test_polars_reads_the_directory_itself(tmp_path: Path) -> None:
     table = db.Sweep(SMALL, runs=3).run(tmp_path / "out")
     assert pl.read_parquet(tmp_path / "out" / "*.parquet").equals(table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import signal
 import subprocess
 import sys
 import threading
@@ -70,7 +69,7 @@ def test_same_bytes_on_a_cluster_and_a_worker_killed_in_the_middle(
         thread.start()
         wait_until(lambda: parts(tmp_path / "out"), "the first blocks")
         assert thread.is_alive()  # in the middle
-        made.workers[0].send_signal(signal.SIGKILL)
+        made.workers[0].kill()
         thread.join(120)
         assert made.workers[1].poll() is None
     assert sorted_bytes(done["table"]) == on_threads
@@ -85,7 +84,7 @@ def test_the_scheduler_killed_is_a_clear_error_and_the_sweep_goes_on(
     with cluster(tmp_path) as made:
         running = command(sweep_file, "--out", out, "--cluster", made.address)
         wait_until(lambda: parts(out), "the first blocks")
-        made.scheduler.send_signal(signal.SIGKILL)
+        made.scheduler.kill()
         _, said = running.communicate(timeout=120)
     assert running.returncode == 1, said
     assert "the cluster was lost" in said
@@ -107,7 +106,7 @@ def test_killed_at_any_moment_it_goes_on_and_runs_nothing_twice(
     out = tmp_path / "out"
     running = command(sweep_file, "--out", out, "--workers", 1)
     wait_until(lambda: parts(out), "the first blocks")
-    running.send_signal(signal.SIGKILL)
+    running.kill()
     running.communicate(timeout=60)
     before, rows = parts(out), read(out)
     (out / ".part-000099-abcdefgh.parquet.tmp").write_bytes(b"half a fi")  # what a kill while writing leaves

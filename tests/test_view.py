@@ -50,7 +50,7 @@ class Played:
             self.open += [decision.id for decision in self.session.ask_many(asks)]
         for which in answers:
             if which < len(self.open):
-                id = self.open.pop(which)  # noqa: A001
+                id = self.open.pop(which)
                 self.session.tell_many([(id, (hash_of(id) % 8) / 8)])
         self.clock.now += wait
         self.session.settle()
@@ -67,7 +67,7 @@ class Played:
             self.looks[len(self.log)] = (known[0], known[1], [snooze.arm for snooze in belief.snoozed])
 
 
-def hash_of(id: str) -> int:  # noqa: A002
+def hash_of(id: str) -> int:
     return int(id.rpartition("-")[2]) * 2_654_435_761 % 2**32
 
 

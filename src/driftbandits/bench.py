@@ -144,9 +144,9 @@ def checks() -> Iterator[dict[str, Any]]:
 def memory_by_runs() -> Iterator[dict[str, Any]]:
     """Peak memory of a process that makes few or many runs: it must not grow with them."""
     program = (
-        "import resource, driftbandits as db; i = db.instances.separated();"
+        "import driftbandits as db; from driftbandits.memory import peak_megabytes; i = db.instances.separated();"
         "db.simulate({{'it': db.SnoozeIt(i.horizon, 1/48000, confidence=0.1)}}, i, runs={runs}, progress=False);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        "print(peak_megabytes())"
     )
     for runs in (10, 100, 1_000):
         answer = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from pathlib import Path
@@ -279,6 +280,8 @@ def _show_warning(message: Warning | str, *details: Any) -> None:
 def main() -> None:
     """Entry point: bad input is one line on standard error and exit code 2; a lost machine 1; Ctrl-C 130."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # no δ in a pipe of Windows; better a ? than a traceback
     try:
         app()
     except InputError as error:

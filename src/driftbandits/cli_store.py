@@ -48,7 +48,7 @@ def experiments(*, store: StoreURL = DEFAULT_STORE) -> None:
     print_table(pl.DataFrame(rows), opened.url, formats, caption="created in UTC; writer: the machine that writes now")
 
 
-def export(id: str, file: Path, *, store: StoreURL = DEFAULT_STORE) -> None:  # noqa: A002
+def export(id: str, file: Path, *, store: StoreURL = DEFAULT_STORE) -> None:
     """Write an experiment's log to a file, one row for each Decision.
 
     For example: driftbandits export button button.parquet --store sqlite:///file.db

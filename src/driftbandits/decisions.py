@@ -64,7 +64,7 @@ class Outcome(StrEnum):
     INVALID = "invalid"
 
 
-def step_of(id: Any, name: str) -> int | None:  # noqa: A002
+def step_of(id: Any, name: str) -> int | None:
     """The step of an id such as the Session of that name makes, whether it made it or not; None for all else.
 
     >>> step_of("d-12", "d"), step_of("d-012", "d"), step_of("e-12", "d")

@@ -81,7 +81,7 @@ class Explanation:
 def explain_choice(
     learner: Learner,
     names: list[str],
-    id: str,  # noqa: A002
+    id: str,
     step: int,
     arm: int,
     learnt: int,

@@ -41,4 +41,4 @@ def fit_line(x: Any, y: Any) -> tuple[float, float, float]:
     slope = float(centred @ y) / spread
     left = y - y.mean() - slope * centred
     error = math.sqrt(float(left @ left) / (len(x) - 2) / spread)
-    return float(y.mean()) - slope * float(x.mean()), slope, t_quantile(len(x) - 2) * error
+    return float(y.mean()) - slope * float(x.mean()), slope, float(t_quantile(len(x) - 2)) * error

@@ -1,48 +1,36 @@
-"""Student's interval for a mean, so that ten runs are not taken for a thousand."""
+"""95 % intervals: Student's for a mean, so that ten runs are not taken for a thousand, and Clopper and Pearson's.
+
+scipy is imported when a quantile is asked for: simulating needs none.
+"""
 
 from __future__ import annotations
 
-import functools
 import math
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 LEVEL = 0.95
-MANY = 1000
 
 
-@functools.cache
-def t_quantile(freedom: int) -> float:
-    """How many standard errors a 95 % interval reaches on each side, with so many degrees of freedom.
+def t_quantile(freedom: Any) -> Any:
+    """How many standard errors the interval reaches on each side, with so many degrees of freedom; of 0, not a number.
 
-    >>> [round(t_quantile(freedom), 3) for freedom in (1, 2, 9, 99, 10**6)]
+    >>> t_quantile([1, 2, 9, 99, 10**6]).round(3).tolist()
     [12.706, 4.303, 2.262, 1.984, 1.96]
     """
-    normal = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-    if freedom > MANY:
-        return normal + (normal**3 + normal) / (4 * freedom)
-    low, high = normal, 1e3
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _probability_within(middle, freedom) < LEVEL else (low, middle)
-    return high
+    from scipy.special import stdtrit
+
+    return stdtrit(freedom, (1 + LEVEL) / 2)
 
 
-def _probability_within(t: float, freedom: int) -> float:
-    """P(|X| <= t) for Student's X: the finite series for whole degrees of freedom (Abramowitz and Stegun 26.7.3-4)."""
-    angle = math.atan(t / math.sqrt(freedom))
-    term, total = (math.cos(angle) if freedom % 2 else 1.0), 0.0
-    for k in range(1, (freedom - 1) // 2 + 1) if freedom % 2 else range(1, freedom // 2 + 1):
-        total += term
-        term *= (2 * k if freedom % 2 else 2 * k - 1) / (2 * k + 1 if freedom % 2 else 2 * k) * math.cos(angle) ** 2
-    total *= math.sin(angle)
-    return 2 / math.pi * (angle + total) if freedom % 2 else total
+def half_width(deviation: Any, count: Any) -> Any:
+    """How far the interval of a mean reaches on each side, of ``count`` values with this standard deviation."""
+    return t_quantile(count - 1) * deviation / np.sqrt(count)
 
 
 def mean_interval(values: Any, axis: int = 0) -> tuple[Any, Any, Any]:
-    """The mean along ``axis`` and the ends of its 95 % interval; with one value the ends are not a number.
+    """The mean along ``axis`` and the ends of its interval; with one value the ends are not a number.
 
     >>> [round(float(x), 3) for x in mean_interval([1.0, 2.0, 3.0])]
     [2.0, -0.484, 4.484]
@@ -50,7 +38,18 @@ def mean_interval(values: Any, axis: int = 0) -> tuple[Any, Any, Any]:
     values = np.asarray(values, dtype=np.float64)
     count = values.shape[axis]
     mean = values.mean(axis=axis)
-    if count < 2:
-        return mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)
-    reach = t_quantile(count - 1) * values.std(axis=axis, ddof=1) / math.sqrt(count)
+    reach = half_width(values.std(axis=axis, ddof=1), count) if count > 1 else math.nan
     return mean, mean - reach, mean + reach
+
+
+def share_interval(hits: int, count: int) -> tuple[float, float]:
+    """The interval of Clopper and Pearson for a probability, after ``hits`` of ``count`` independent trials.
+
+    >>> [round(end, 4) for end in share_interval(0, 100)], [round(end, 4) for end in share_interval(3, 10)]
+    ([0.0, 0.0362], [0.0667, 0.6525])
+    """
+    from scipy.special import betaincinv
+
+    low = 0.0 if hits == 0 else float(betaincinv(hits, count - hits + 1, (1 - LEVEL) / 2))
+    high = 1.0 if hits == count else float(betaincinv(hits + 1, count - hits, (1 + LEVEL) / 2))
+    return low, high

@@ -137,7 +137,7 @@ class Session:
         names = map(self.arms.__getitem__, chosen)
         return list(map(make_decision, zip(ids, names, steps, repeat(due), strict=False)))
 
-    def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002 - the word users know
+    def tell(self, id: str, reward: float) -> Outcome:
         """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
         outcome = self.tell_many([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
@@ -149,12 +149,12 @@ class Session:
         now = self._settled_now()
         meant: dict[str, float] = {}
         outcomes = []
-        for id, reward in rewards:  # noqa: A001
+        for id, reward in rewards:
             outcome = self._judge(id, reward, meant)
             if outcome is NEW:
                 meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
             outcomes.append(outcome)
-        steps = [self._open[id][0].step for id in meant]  # noqa: A001
+        steps = [self._open[id][0].step for id in meant]
         self._apply_rewards(meant, list(map(make_told, zip(steps, meant.values(), repeat(now), strict=False))))
         return outcomes
 
@@ -162,7 +162,7 @@ class Session:
         """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""
         now = self._now()
         due: dict[str, Settled] = {}
-        for id, (event, _) in self._open.items():  # noqa: A001
+        for id, (event, _) in self._open.items():
             if event.due is None or event.due > now:
                 break  # the rest was asked later, and is due later
             due[id] = Settled(event.step, self.default_reward, now)
@@ -173,7 +173,7 @@ class Session:
 
     def explain(self, decision: Decision | str) -> Explanation:
         """Why that arm: what the policy knew and thought at that Decision."""
-        id = decision.id if isinstance(decision, Decision) else decision  # noqa: A001
+        id = decision.id if isinstance(decision, Decision) else decision
         step = step_of(id, self.name)
         if step is None or step > self.step:
             raise self.refusal(Outcome.UNKNOWN, id, None)
@@ -200,7 +200,7 @@ class Session:
                 )
             self._apply_asked([event])
         else:
-            id = f"{self.name}-{event.step}"  # noqa: A001
+            id = f"{self.name}-{event.step}"
             if id not in self._open:
                 raise InputError(f"the log settles step {event.step}, which is not open")
             self._apply_rewards([id], [event])
@@ -267,7 +267,7 @@ class Session:
         self.settle()
         return self._now()
 
-    def _judge(self, id: Any, reward: Any, meant: dict[str, float]) -> Outcome:  # noqa: A002
+    def _judge(self, id: Any, reward: Any, meant: dict[str, float]) -> Outcome:
         if not (isinstance(id, str) and is_reward(reward)):
             return Outcome.INVALID if step_of(id, self.name) else Outcome.UNKNOWN
         if id in meant:
@@ -280,11 +280,11 @@ class Session:
             return Outcome.EXPIRED if told is None else AGAIN if told == reward else Outcome.CONFLICT
         return Outcome.EXPIRED if step and step <= self.step else Outcome.UNKNOWN
 
-    def remembers(self, id: str) -> bool:  # noqa: A002
+    def remembers(self, id: str) -> bool:
         """Whether the Decision is open or among the last answered; of others only a Store knows what became."""
         return id in self._open or step_of(id, self.name) in self._closed
 
-    def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:  # noqa: A002
+    def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:
         """The error that says why such a reward is not taken."""
         if outcome is Outcome.INVALID:
             return InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {reward!r}")

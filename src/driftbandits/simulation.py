@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +21,7 @@ from driftbandits.intervals import mean_interval
 from driftbandits.noise import Gaussian, Noise
 from driftbandits.parquet import Runs, read_runs, write_runs
 from driftbandits.threads import cores
+from driftbandits.versions import versions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -199,7 +198,7 @@ def simulate(
     runs, seed = check_whole("runs", runs, 1), check_whole("seed", seed, 0)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
-    numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": _versions()}
+    numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": versions()}
     done: Runs = {name: {} for name in policies}
     described = {} if keep is None else _describe(policies, instance, noise, numbers)
     if keep is not None and Path(keep).exists():
@@ -222,11 +221,6 @@ def simulate(
 def _checkpoint_times(horizon: int, count: int) -> Array:
     """ceil(i T / count) for i = 1, ..., count."""
     return np.unique(-(-np.arange(1, count + 1) * horizon // count))
-
-
-def _versions() -> dict[str, str]:
-    packages = {name: version(name) for name in ("driftbandits", "numpy", "numba")}
-    return {**packages, "python": platform.python_version(), "machine": platform.machine()}
 
 
 def _describe(policies: Mapping[str, Any], instance: Instance, noise: Noise, numbers: dict[str, Any]) -> dict[str, Any]:

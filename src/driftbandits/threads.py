@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
+
+from driftbandits.progress import step_bar
 
 Done = TypeVar("Done")
 GoOn: TypeAlias = Callable[[int], bool]
@@ -42,13 +41,12 @@ def in_threads(
             steps_done += more
         return not stopped.is_set()
 
-    with ThreadPoolExecutor(workers) as pool, progress_bar(doing, steps, progress) as show:
+    with ThreadPoolExecutor(workers) as pool, step_bar(doing, lambda: (steps_done, steps), progress):
         futures = [pool.submit(work, number, go_on) for number in numbers]
         waiting = set(futures)
         try:
             while waiting:
                 done, waiting = wait(waiting, timeout=0.1)
-                show(steps_done)
                 for future in (future for future in futures if future in done):
                     future.result()  # of several errors the same one is raised every time
         except BaseException:
@@ -57,36 +55,3 @@ def in_threads(
                 future.cancel()
             raise
         return [future.result() for future in futures]
-
-
-@contextmanager
-def progress_bar(doing: str, steps: int, progress: bool | None) -> Iterator[Callable[..., None]]:
-    """A progress bar that appears when the work takes more than a second; none where nobody watches."""
-    if not (sys.stderr.isatty() if progress is None else progress):
-        yield lambda done, steps=steps: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        TextColumn(doing),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[speed]}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    task = bar.add_task("", total=steps, speed="")
-    begun = time.monotonic()
-
-    def show(done: int, steps: int = steps) -> None:
-        elapsed = time.monotonic() - begun
-        if elapsed > 1.0:
-            bar.start()
-            bar.update(task, completed=done, total=steps, speed=f"{done / elapsed / 1e6:.0f} M steps/s")
-
-    try:
-        yield show
-    finally:
-        bar.stop()

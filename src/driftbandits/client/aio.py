@@ -25,7 +25,7 @@ class AsyncClient:
         self.patience = patience
         self._http = httpx.AsyncClient(base_url=url, headers=calls.headers_of(token), timeout=timeout)
 
-    async def open(self, id: str, **declared: Any) -> AsyncRemoteSession:  # noqa: A002
+    async def open(self, id: str, **declared: Any) -> AsyncRemoteSession:
         """An experiment with the verbs of a Session. With ``declared``, as in ``create``, it is made if missing."""
         if declared:
             try:
@@ -36,7 +36,7 @@ class AsyncClient:
                 calls.check_same(await self.experiment(id), declared)
         return AsyncRemoteSession(self, id)
 
-    async def create(self, id: str, **declared: Any) -> dict[str, Any]:  # noqa: A002
+    async def create(self, id: str, **declared: Any) -> dict[str, Any]:
         """A new experiment: ``arms=[...]``, and if need be policy, policy_settings, seed, timeout, ..."""
         return await self.do(calls.create(id, declared))
 
@@ -48,23 +48,23 @@ class AsyncClient:
             for each in page["experiments"]:
                 yield each
 
-    async def experiment(self, id: str) -> dict[str, Any]:  # noqa: A002
+    async def experiment(self, id: str) -> dict[str, Any]:
         """One experiment, and where it stands."""
         return await self.do(calls.experiment(id))
 
-    async def pause(self, id: str) -> dict[str, Any]:  # noqa: A002
+    async def pause(self, id: str) -> dict[str, Any]:
         """Make no Decisions for a while; rewards are still taken."""
         return await self.do(calls.set_status(id, "pause"))
 
-    async def resume(self, id: str) -> dict[str, Any]:  # noqa: A002
+    async def resume(self, id: str) -> dict[str, Any]:
         """Make Decisions again."""
         return await self.do(calls.set_status(id, "resume"))
 
-    async def archive(self, id: str) -> dict[str, Any]:  # noqa: A002
+    async def archive(self, id: str) -> dict[str, Any]:
         """End it. The log stays."""
         return await self.do(calls.set_status(id, "archive"))
 
-    async def export(self, id: str, path: str | os.PathLike[str]) -> None:  # noqa: A002
+    async def export(self, id: str, path: str | os.PathLike[str]) -> None:
         """Write the log to a .jsonl, .csv or .parquet file, whole or not at all."""
         call = calls.export(id, Path(path).suffix[1:])
         async with self._http.stream(call.method, call.path) as response:
@@ -111,7 +111,7 @@ class AsyncClient:
 class AsyncRemoteSession:
     """An experiment of a service, with the verbs of a ``Session``."""
 
-    def __init__(self, client: AsyncClient, id: str) -> None:  # noqa: A002
+    def __init__(self, client: AsyncClient, id: str) -> None:
         self._client, self.id = client, id
 
     async def ask(self) -> Decision:
@@ -122,7 +122,7 @@ class AsyncRemoteSession:
         """So many Decisions at once, all made from what is known now."""
         return await self._client.do(calls.ask_many(self.id, count))
 
-    async def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002
+    async def tell(self, id: str, reward: float) -> Outcome:
         """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
         return await self._client.do(calls.tell(self.id, id, reward))
 

@@ -60,17 +60,17 @@ class Call(Generic[Answer]):
     headers: dict[str, str] = field(default_factory=lambda: {"Idempotency-Key": uuid.uuid4().hex})
 
 
-def ask(id: str) -> Call[Decision]:  # noqa: A002
+def ask(id: str) -> Call[Decision]:
     """One Decision."""
     return Call("POST", f"{_at(id)}/ask", None, _decision)
 
 
-def ask_many(id: str, count: int) -> Call[list[Decision]]:  # noqa: A002
+def ask_many(id: str, count: int) -> Call[list[Decision]]:
     """Many Decisions."""
     return Call("POST", f"{_at(id)}/ask_many", {"count": count}, lambda found: [*map(_decision, found["decisions"])])
 
 
-def tell(id: str, decision: str, reward: float) -> Call[Outcome]:  # noqa: A002
+def tell(id: str, decision: str, reward: float) -> Call[Outcome]:
     """One reward."""
     if not is_reward(reward):
         raise InputError(f"a reward must be a finite number; got {reward!r}")
@@ -78,7 +78,7 @@ def tell(id: str, decision: str, reward: float) -> Call[Outcome]:  # noqa: A002
     return Call("POST", f"{_at(id)}/tell", body, lambda found: Outcome(found["outcome"]))
 
 
-def tell_many(id: str, rewards: Iterable[tuple[str, float]]) -> tuple[list[Outcome], Call[list[Outcome]] | None]:  # noqa: A002
+def tell_many(id: str, rewards: Iterable[tuple[str, float]]) -> tuple[list[Outcome], Call[list[Outcome]] | None]:
     """Many rewards. JSON has no NaN: rewards that are none are judged here; nothing is sent if no other is left."""
     told = list(rewards)
     outcomes = [Outcome.INVALID] * len(told)
@@ -93,13 +93,13 @@ def tell_many(id: str, rewards: Iterable[tuple[str, float]]) -> tuple[list[Outco
     return outcomes, Call("POST", f"{_at(id)}/tell_many", body, read) if sent else None
 
 
-def explain(id: str, decision: Decision | str) -> Call[dict[str, Any]]:  # noqa: A002
+def explain(id: str, decision: Decision | str) -> Call[dict[str, Any]]:
     """Why."""
     name = decision.id if isinstance(decision, Decision) else decision
     return _get(f"{_at(id)}/explain/{quote(name, safe='')}", dict)
 
 
-def create(id: str, declared: dict[str, Any]) -> Call[dict[str, Any]]:  # noqa: A002
+def create(id: str, declared: dict[str, Any]) -> Call[dict[str, Any]]:
     """A new experiment."""
     return Call("POST", "/v1/experiments", {"id": id, **declared}, dict)
 
@@ -109,12 +109,12 @@ def experiments(after: str) -> Call[dict[str, Any]]:
     return _get(f"/v1/experiments?limit=1000&after={quote(after)}", dict)
 
 
-def experiment(id: str) -> Call[dict[str, Any]]:  # noqa: A002
+def experiment(id: str) -> Call[dict[str, Any]]:
     """One experiment."""
     return _get(_at(id), dict)
 
 
-def set_status(id: str, verb: str) -> Call[dict[str, Any]]:  # noqa: A002
+def set_status(id: str, verb: str) -> Call[dict[str, Any]]:
     """Pause, resume or archive."""
     return Call("POST", f"{_at(id)}/{verb}", None, dict)
 
@@ -166,7 +166,7 @@ def _get(path: str, read: Callable[[Any], Answer]) -> Call[Answer]:
     return Call("GET", path, None, read, {})
 
 
-def _at(id: str) -> str:  # noqa: A002
+def _at(id: str) -> str:
     return f"/v1/experiments/{quote(id, safe='')}"
 
 

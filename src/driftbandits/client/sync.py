@@ -28,7 +28,7 @@ class Client:
         self.patience = patience
         self._http = httpx.Client(base_url=url, headers=calls.headers_of(token), timeout=timeout)
 
-    def open(self, id: str, **declared: Any) -> RemoteSession:  # noqa: A002
+    def open(self, id: str, **declared: Any) -> RemoteSession:
         """An experiment with the verbs of a Session. With ``declared``, as in ``create``, it is made if missing."""
         if declared:
             try:
@@ -39,7 +39,7 @@ class Client:
                 calls.check_same(self.experiment(id), declared)
         return RemoteSession(self, id)
 
-    def create(self, id: str, **declared: Any) -> dict[str, Any]:  # noqa: A002
+    def create(self, id: str, **declared: Any) -> dict[str, Any]:
         """A new experiment: ``arms=[...]``, and if need be policy, policy_settings, seed, timeout, ..."""
         return self.do(calls.create(id, declared))
 
@@ -50,23 +50,23 @@ class Client:
             page = self.do(calls.experiments(page["next"]))
             yield from page["experiments"]
 
-    def experiment(self, id: str) -> dict[str, Any]:  # noqa: A002
+    def experiment(self, id: str) -> dict[str, Any]:
         """One experiment, and where it stands."""
         return self.do(calls.experiment(id))
 
-    def pause(self, id: str) -> dict[str, Any]:  # noqa: A002
+    def pause(self, id: str) -> dict[str, Any]:
         """Make no Decisions for a while; rewards are still taken."""
         return self.do(calls.set_status(id, "pause"))
 
-    def resume(self, id: str) -> dict[str, Any]:  # noqa: A002
+    def resume(self, id: str) -> dict[str, Any]:
         """Make Decisions again."""
         return self.do(calls.set_status(id, "resume"))
 
-    def archive(self, id: str) -> dict[str, Any]:  # noqa: A002
+    def archive(self, id: str) -> dict[str, Any]:
         """End it. The log stays."""
         return self.do(calls.set_status(id, "archive"))
 
-    def export(self, id: str, path: str | os.PathLike[str]) -> None:  # noqa: A002
+    def export(self, id: str, path: str | os.PathLike[str]) -> None:
         """Write the log to a .jsonl, .csv or .parquet file, whole or not at all."""
         call = calls.export(id, Path(path).suffix[1:])
         with self._http.stream(call.method, call.path) as response:
@@ -113,7 +113,7 @@ class Client:
 class RemoteSession:
     """An experiment of a service, with the verbs of a ``Session``."""
 
-    def __init__(self, client: Client, id: str) -> None:  # noqa: A002
+    def __init__(self, client: Client, id: str) -> None:
         self._client, self.id = client, id
 
     def ask(self) -> Decision:
@@ -124,7 +124,7 @@ class RemoteSession:
         """So many Decisions at once, all made from what is known now."""
         return self._client.do(calls.ask_many(self.id, count))
 
-    def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002
+    def tell(self, id: str, reward: float) -> Outcome:
         """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
         return self._client.do(calls.tell(self.id, id, reward))
 

@@ -12,8 +12,9 @@ from driftbandits.league.verdicts import judge
 from driftbandits.league.worlds import ABRUPT, worlds
 from driftbandits.paper.content import Claim, Content, Page, Section
 from driftbandits.paper.figures import save_drawing
-from driftbandits.paper.parts import Settings, versions
+from driftbandits.paper.parts import Settings
 from driftbandits.simulation import Simulation
+from driftbandits.versions import versions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +62,7 @@ def compose(
     return Content(
         runs=settings.runs,
         seed=settings.seed,
-        versions=versions(),
+        versions=versions("scipy", "matplotlib"),
         summary=_summary(settings, table, judged),
         experiments=[_standings_section(runs, table, out)],
         claims=judged,

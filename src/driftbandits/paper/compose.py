@@ -13,11 +13,12 @@ from driftbandits.paper import claims, facts, sections
 from driftbandits.paper.content import Claim, Content, Section
 from driftbandits.paper.experiments import EXPERIMENTS
 from driftbandits.paper.left_open import left_open
-from driftbandits.paper.parts import Settings, versions
+from driftbandits.paper.parts import Settings
 from driftbandits.paper.sections import Material
 from driftbandits.paper.summary import summary
 from driftbandits.studies.regret_against_drift import WORLDS, fit_exponents
 from driftbandits.theory.bounds import instance_dependent
+from driftbandits.versions import versions
 
 Builder = Callable[[Material], Section]
 Step = Callable[[], AbstractContextManager[None]]
@@ -54,7 +55,7 @@ def compose(settings: Settings, results: dict[str, Any], groups: list[str], out:
     return Content(
         runs=settings.runs,
         seed=settings.seed,
-        versions=versions(),
+        versions=versions("scipy", "matplotlib"),
         summary=summary(material, groups, judged, measured),
         experiments=[section for name, section in built.items() if name in EXPERIMENT_SECTIONS],
         claims=judged,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from driftbandits.intervals import share_interval
 from driftbandits.paper.claims import beats, final, interval, monotone
 from driftbandits.paper.content import Verdict
 from driftbandits.paper.experiments import CONFIDENCES
 from driftbandits.simulation import Simulation
-from driftbandits.studies.good_event import failed_snoozes, share_interval
+from driftbandits.studies.good_event import failed_snoozes
 
 if TYPE_CHECKING:
     import polars as pl

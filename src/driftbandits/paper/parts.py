@@ -7,10 +7,8 @@ short, is run again after one line says so: every part can be had again from its
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ from driftbandits.errors import InputError
 from driftbandits.files import written_whole
 from driftbandits.instances.base import Instance
 from driftbandits.simulation import simulate
+from driftbandits.versions import versions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,7 +75,7 @@ def tabulated(name: str, group: str, weight: float, study: Callable[[Settings], 
     """A part that is the table of a study."""
 
     def work(settings: Settings, workers: int | None, path: Path) -> Any:
-        recipe = {"format": TABLE_FORMAT, "table": name, **asdict(settings), "versions": versions()}
+        recipe = {"format": TABLE_FORMAT, "table": name, **asdict(settings), "versions": versions("scipy")}
         if path.exists():
             return read_table(path, recipe)
         table = study(settings)
@@ -85,12 +84,6 @@ def tabulated(name: str, group: str, weight: float, study: Callable[[Settings], 
         return table
 
     return Part(name, group, weight, work)
-
-
-def versions() -> dict[str, str]:
-    """What made the numbers and the figures."""
-    packages = {name: version(name) for name in ("driftbandits", "numpy", "numba", "matplotlib")}
-    return {**packages, "python": platform.python_version(), "machine": platform.machine()}
 
 
 def read_table(path: Path, recipe: dict[str, Any]) -> pl.DataFrame:

@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from driftbandits.paper.parts import Part
+from driftbandits.progress import Bar, bars
 
 TRUST = 5.0
 """Seconds of work after which the machine's own pace counts as much as the expected one."""
@@ -49,6 +49,12 @@ class Progress:
             done += min((time.monotonic() - self._begun) / pace, SURPRISE * part.weight)
         return done, total, (total - done) * pace
 
+    def bars(self) -> Iterator[Bar]:
+        """One for everything, one for the group under way."""
+        yield Bar("everything", *self.reached())
+        if self.group:
+            yield Bar(self.group, *self.reached(self.group))
+
     def say(self, line: str) -> None:
         """One line on standard error."""
         print(line, file=sys.stderr)
@@ -58,26 +64,5 @@ class Progress:
 def progress(parts: Sequence[Part]) -> Iterator[Progress]:
     """Bars on a terminal, nothing elsewhere."""
     shown = Progress(parts)
-    if not sys.stderr.isatty():
+    with bars(shown.bars):
         yield shown
-        return
-    from rich.console import Console
-    from rich.live import Live
-
-    # Lines printed meanwhile appear above the bars.
-    with Live(get_renderable=lambda: _bars(shown), console=Console(stderr=True), refresh_per_second=5, transient=True):
-        yield shown
-
-
-def _bars(shown: Progress) -> Any:
-    from rich.progress_bar import ProgressBar
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 1))
-    for name, group in (("everything", None), (shown.group, shown.group)):
-        if name:
-            done, total, left = shown.reached(group)
-            minutes, seconds = divmod(round(left), 60)
-            bar = ProgressBar(total=total, completed=done, width=40)
-            table.add_row(name, bar, f"{done / total:4.0%}", f"{minutes}:{seconds:02d} left")
-    return table

@@ -29,7 +29,10 @@ class Column(NamedTuple):
 
 
 def prose(text: str) -> Markup:
-    """Plain text as HTML: code between backticks, powers and indices, true minus signs, no line break in ``2 to 3``."""
+    """Plain text as HTML: code between backticks, powers and indices, true minus signs, no line break in ``2 to 3``.
+
+    Formulas are plain text and not LaTeX, since the terminal and summary.json show the same sentences.
+    """
     tight = _TIGHT.sub(lambda found: found[0].replace(" ", _GLUE), _MINUS.sub("−", text))
     html = str(escape(_POWER.sub(_power, tight)))
     html = _RAISED.sub(r"<sup>\1\2</sup>", html)

@@ -130,7 +130,7 @@ def _take(service: Service, held: Held, rewards: Sequence[models.Tell], known: d
 
 async def _forgotten(service: Service, request: Request, rewards: Sequence[models.Tell]) -> dict[int, Outcome]:
     """What becomes of rewards whose Decisions the Session no longer remembers: only the log knows."""
-    id = request.path_params["experiment"]  # noqa: A001
+    id = request.path_params["experiment"]
     session = (service.keeper.here(id) or await service.keeper.get(id)).session
     found = {}
     for index, told in enumerate(rewards):
@@ -142,7 +142,7 @@ async def _forgotten(service: Service, request: Request, rewards: Sequence[model
 
 
 def _decision(decision: Decision) -> str:
-    id, arm, step, due = decision  # noqa: A001
+    id, arm, step, due = decision
     return f'{{"id":"{id}","arm":{_json(arm)},"step":{step},"due":{"null" if due is None else repr(due)}}}'
 
 

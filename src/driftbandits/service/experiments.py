@@ -111,7 +111,7 @@ async def export(
     return FileResponse(path, filename=path.name, background=BackgroundTask(folder.cleanup))
 
 
-async def _set_status(request: Request, id: str, status: str) -> models.Experiment:  # noqa: A002
+async def _set_status(request: Request, id: str, status: str) -> models.Experiment:
     service = await admit(request, "admin")
     held = await service.keeper.get(id)  # only the service that makes its Decisions can stop them
     await service.keeper.in_thread(service.store.set_status, id, status)
@@ -119,7 +119,7 @@ async def _set_status(request: Request, id: str, status: str) -> models.Experime
     return show(service, await _stored(service, id))
 
 
-async def _stored(service: Service, id: str) -> Stored:  # noqa: A002
+async def _stored(service: Service, id: str) -> Stored:
     try:
         check_id(id)
     except InputError:

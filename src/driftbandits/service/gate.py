@@ -43,7 +43,7 @@ class Gate:
             return
         path = scope["path"]
         if scope["method"] == "POST" and path.startswith(PREFIX):
-            id, _, verb = path[len(PREFIX) :].partition("/")  # noqa: A001
+            id, _, verb = path[len(PREFIX) :].partition("/")
             endpoint = self._shortcuts.get(verb)
             if endpoint is not None:
                 scope["path_params"], scope["app"] = {"experiment": id}, self.app

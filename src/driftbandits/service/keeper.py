@@ -49,14 +49,14 @@ class Keeper:
         """Do something slow, such as reading from the Store, without holding anyone up."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
-    def here(self, id: str) -> Held | None:  # noqa: A002
+    def here(self, id: str) -> Held | None:
         """The experiment, if it is in memory."""
         held = self.held.get(id)
         if held is not None:
             held.used = time.monotonic()
         return held
 
-    async def get(self, id: str) -> Held:  # noqa: A002
+    async def get(self, id: str) -> Held:
         """The experiment, loaded if need be; BusyError when another service writes it."""
         while (held := self.here(id)) is None:
             if id in self._letting_go:
@@ -84,7 +84,7 @@ class Keeper:
         await self.committer.durable(held, keep and keep(response))
         return response
 
-    async def _load(self, id: str) -> Held:  # noqa: A002
+    async def _load(self, id: str) -> Held:
         held = self.held[id] = await self.in_thread(self._open, id)
         most = self.settings.most_loaded
         if len(self.held) > most:  # some more than need be, so that this is not done at every load
@@ -92,7 +92,7 @@ class Keeper:
                 self._let_go(victim)
         return held
 
-    def _open(self, id: str) -> Held:  # noqa: A002
+    def _open(self, id: str) -> Held:
         writer = self._acquire(id)
         try:
             return Held(writer, open_view(self.store, writer))
@@ -100,7 +100,7 @@ class Keeper:
             self._unclear[id] = writer  # it is ours, whoever asks next
             raise
 
-    def _acquire(self, id: str) -> Writer:  # noqa: A002
+    def _acquire(self, id: str) -> Writer:
         try:
             check_id(id)
         except InputError:

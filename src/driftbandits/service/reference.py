@@ -31,7 +31,8 @@ def _page(schema: str) -> str:
         for path, methods in api["paths"].items()
         for method, operation in methods.items()
     ]
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(TEMPLATE.read_text())
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(api=api, operations=operations, shapes=api["components"]["schemas"], kind=_kind)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import structlog
 import uvicorn
@@ -52,21 +54,30 @@ def serve(settings: Settings) -> None:
     structlog.get_logger("driftbandits.service").info(
         "serving", url=url, store=store.url, tokens="needed" if auth else "not needed: this machine only"
     )
-    _collect_garbage_rarely()
-    sys.setswitchinterval(SWITCH)
     server = uvicorn.Server(config)
     gate.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
-    server.run(sockets=[listening])
+    with listening, _fit_for_service():
+        server.run(sockets=[listening])
 
 
-def _collect_garbage_rarely() -> None:
-    """Sessions hold many small tuples without cycles: to look for cycles in them is wasted, and cost batches dearly.
+@contextmanager
+def _fit_for_service() -> Iterator[None]:
+    """Threads that take turns often, and little garbage collected; afterwards the interpreter is as it was.
 
-    What was imported never goes away, and need not be looked at at all.
+    Sessions hold many small tuples without cycles: to look for cycles in them is wasted, and cost batches dearly. What
+    was imported never goes away, and need not be looked at at all.
     """
+    switch, thresholds = sys.getswitchinterval(), gc.get_threshold()
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)
+    sys.setswitchinterval(SWITCH)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(switch)
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 def _listen(settings: Settings) -> socket.socket:

@@ -28,7 +28,7 @@ class Service:
     replies: Replies
     access: Access
 
-    async def perform(self, id: str, path: str, key: str | None, body: bytes, work: Callable[[Held], str]) -> str:  # noqa: A002
+    async def perform(self, id: str, path: str, key: str | None, body: bytes, work: Callable[[Held], str]) -> str:
         """Let ``work`` change a Session, and give its answer once that is on disk. With a key, once and for all."""
         held = self.keeper.here(id) or await self.keeper.get(id)
         if key is None:

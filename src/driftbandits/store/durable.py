@@ -25,7 +25,7 @@ class DurableSession:
     is lost: the next call starts from the log. It may be shared by threads.
     """
 
-    def __init__(self, store: Writers, id: str) -> None:  # noqa: A002
+    def __init__(self, store: Writers, id: str) -> None:
         self._store, self._writer = store, store.acquire(id)
         self._status = self._writer.experiment.status
         self._turn = threading.Lock()
@@ -43,7 +43,7 @@ class DurableSession:
             raise InputError(f"{self._writer.experiment.id!r} is {self._status}: it makes no Decisions")
         return self._durably(lambda session: session.ask_many(count))
 
-    def tell(self, id: str, reward: float) -> Outcome:  # noqa: A002
+    def tell(self, id: str, reward: float) -> Outcome:
         """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
         outcome = self.tell_many([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
@@ -54,7 +54,7 @@ class DurableSession:
         """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
         rewards = list(rewards)
         outcomes = self._durably(lambda session: session.tell_many(rewards))
-        session, id = self._writer.session, self._writer.experiment.id  # noqa: A001
+        session, id = self._writer.session, self._writer.experiment.id
         for index, (decision, reward) in enumerate(rewards):
             if outcomes[index] is Outcome.EXPIRED and not session.remembers(decision):
                 outcomes[index] = self._store.outcome(id, int(decision.rpartition("-")[2]), reward)
@@ -69,7 +69,7 @@ class DurableSession:
         try:
             return self._durably(lambda session: session.explain(decision))
         except TooOldError:
-            id = decision.id if isinstance(decision, Decision) else decision  # noqa: A001
+            id = decision.id if isinstance(decision, Decision) else decision
             return self._store.explain(self._writer.experiment.id, int(id.rpartition("-")[2]))
 
     def __enter__(self) -> Self:

@@ -80,7 +80,7 @@ class Experiments(Answers):
 
     def create(
         self,
-        id: str,  # noqa: A002 - the word users know
+        id: str,
         *,
         arms: Sequence[str],
         policy: Policy | None = None,
@@ -137,7 +137,7 @@ class Experiments(Answers):
         with self.reading() as connection:
             return [_experiment(row) for row in connection.execute(statement)]
 
-    def experiment(self, id: str) -> Experiment:  # noqa: A002
+    def experiment(self, id: str) -> Experiment:
         """One experiment; UnknownExperimentError if there is none of that id."""
         with self.reading() as connection:
             row = connection.execute(EVERYTHING.where(experiments.c.id == id)).one_or_none()
@@ -145,7 +145,7 @@ class Experiments(Answers):
             raise UnknownExperimentError(f"there is no experiment {id!r} in {self.url}")
         return _experiment(row)
 
-    def set_status(self, id: str, status: str) -> None:  # noqa: A002
+    def set_status(self, id: str, status: str) -> None:
         """Let it run, pause it, or archive it. The log stays."""
         if status not in STATUSES:
             raise InputError(f"status must be one of {', '.join(STATUSES)}; got {status!r}")
@@ -155,7 +155,7 @@ class Experiments(Answers):
             raise UnknownExperimentError(f"there is no experiment {id!r} in {self.url}")
 
 
-def check_id(id: str) -> None:  # noqa: A002
+def check_id(id: str) -> None:
     """An id is part of URLs and of every Decision's id.
 
     >>> check_id("a b")

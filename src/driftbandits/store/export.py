@@ -26,7 +26,7 @@ class Exports(Log):
 
     def export(
         self,
-        id: str,  # noqa: A002
+        id: str,
         path: str | os.PathLike[str],
         shown: Callable[[int], None] = lambda rows: None,
     ) -> int:

@@ -39,7 +39,7 @@ class Snapshot(NamedTuple):
 class History(Log):
     """Verbs that look back."""
 
-    def explain(self, id: str, step: int) -> Explanation:  # noqa: A002
+    def explain(self, id: str, step: int) -> Explanation:
         """Why a Decision fell as it did, however long ago."""
         experiment = self.experiment(id)
         seq = self._seq_of_ask(experiment.key, step)

@@ -40,11 +40,11 @@ POSTGRES_TYPES = ("int4", "int8", "varchar", "int8", "int2", "float8", "float8",
 class Log(Experiments):
     """Verbs that read the log."""
 
-    def events(self, id: str, after: int = 0, until: int | None = None) -> Iterator[Event]:  # noqa: A002
+    def events(self, id: str, after: int = 0, until: int | None = None) -> Iterator[Event]:
         """The events ``after + 1``, ``after + 2``, ... of an experiment, as far as there are any; in bounded memory."""
         return self._events(self.experiment(id).key, after, until)
 
-    def reward(self, id: str, step: int) -> Told | Settled | None:  # noqa: A002
+    def reward(self, id: str, step: int) -> Told | Settled | None:
         """What a Decision came to; None while it is open, or if there is no such step."""
         statement = select(*COLUMNS).where(
             events.c.experiment == self.experiment(id).key, events.c.step == step, IS_ANSWER
@@ -54,7 +54,7 @@ class Log(Experiments):
         found = None if row is None else _event(row)
         return None if isinstance(found, Asked) else found
 
-    def outcome(self, id: str, step: int, reward: float) -> Outcome:  # noqa: A002
+    def outcome(self, id: str, step: int, reward: float) -> Outcome:
         """What becomes of a reward told for a Decision that the Session no longer remembers."""
         answer = self.reward(id, step)
         if isinstance(answer, Told):

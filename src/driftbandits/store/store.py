@@ -22,7 +22,7 @@ class Store(Views, Exports, Tokens):
     there is an error, and not made.
     """
 
-    def open(self, id: str, **declared: Any) -> DurableSession:  # noqa: A002
+    def open(self, id: str, **declared: Any) -> DurableSession:
         """A durable session: ``with store.open("button", arms=["red", "blue"]) as session: session.ask()``.
 
         With ``declared``, as ``create`` takes it, the experiment is created if it is missing; if it is there, it must

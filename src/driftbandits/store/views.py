@@ -22,7 +22,7 @@ class Views(Writers):
                 connection.execute(delete(views).where(views.c.experiment == writer.experiment.key))
                 connection.execute(insert(views), row)
 
-    def view(self, id: str) -> bytes | None:  # noqa: A002
+    def view(self, id: str) -> bytes | None:
         """The view that was kept last."""
         statement = select(views.c.data).where(views.c.experiment == self.experiment(id).key)
         with self.reading() as connection:

@@ -51,12 +51,12 @@ class Writers(History):
         super().__init__(url, lease=lease, existing=existing)
         self.holder = new_holder()
 
-    def answer(self, id: str, key: str) -> Answer | None:  # noqa: A002
+    def answer(self, id: str, key: str) -> Answer | None:
         """What was answered to that key of an experiment, or None."""
         where = (self.experiment(id).key, key)
         return self.answers([where]).get(where)
 
-    def acquire(self, id: str, url: str | None = None) -> Writer:  # noqa: A002
+    def acquire(self, id: str, url: str | None = None) -> Writer:
         """Become the experiment's writer; ``url`` tells others where this process answers.
 
         BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.

@@ -11,6 +11,7 @@ import numpy as np
 from driftbandits.checks import check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, stationary
+from driftbandits.intervals import share_interval
 from driftbandits.kernels import kernel, loop
 from driftbandits.noise import Gaussian, Noise
 from driftbandits.policies import Oracle, SnoozeIt
@@ -139,29 +140,6 @@ def _extremes(sums: Array) -> tuple[Array, Array, int]:
         low[node] = min(low[2 * node], low[2 * node + 1])
         high[node] = max(high[2 * node], high[2 * node + 1])
     return low, high, size
-
-
-def share_interval(hits: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of Clopper and Pearson for a probability, after ``hits`` of ``count`` independent trials.
-
-    >>> [round(end, 4) for end in share_interval(0, 100)], [round(end, 4) for end in share_interval(3, 10)]
-    ([0.0, 0.0362], [0.0667, 0.6525])
-    """
-    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, count + 1)))])
-    k = np.arange(count + 1)
-    ways = logs[count] - logs - logs[::-1]
-
-    def solve(tail: slice, rising: bool) -> float:
-        """The probability at which this tail of the binomial distribution weighs 2.5 %."""
-        low, high = 0.0, 1.0
-        for _ in range(50):
-            p = (low + high) / 2
-            weight = np.exp(ways[tail] + k[tail] * math.log(p) + (count - k[tail]) * math.log1p(-p)).sum()
-            low, high = (p, high) if (weight < 0.025) == rising else (low, p)
-        return (low + high) / 2
-
-    below = 0.0 if hits == 0 else solve(slice(hits, None), rising=True)
-    return below, 1.0 if hits == count else solve(slice(0, hits + 1), rising=False)
 
 
 def lemma1_failures(

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from driftbandits.errors import InputError, Unfinished
 from driftbandits.files import written_whole
@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """What the directory says of itself."""
     try:
-        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{folder} is not the directory of a sweep: it has no {MANIFEST}") from None
     except (OSError, ValueError) as error:
@@ -65,13 +65,16 @@ class Directory:
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Make it ours, or see that it is; nobody else may write to it meanwhile."""
+        from filelock import FileLock, Timeout
+
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = self._unowned().open("w")
+            lock = FileLock(self._unowned()).acquire(blocking=False)
+        except Timeout:
+            raise InputError(f"another process is running this sweep in {self.path}: wait for it, or stop it") from None
         except OSError as error:
             raise InputError(f"cannot use {self.path}: {error.strerror or error}. Name another directory.") from None
         with lock:
-            _take(lock, self.path)
             self._claim()
             for leftover in self.path.glob(".*.tmp"):  # of a process that was killed while it wrote
                 leftover.unlink()
@@ -188,14 +191,3 @@ def column_types(cells: Sequence[Cell]) -> dict[str, str]:
 
 def _plain(value: Any, kind: str) -> Any:
     return json.dumps(value) if kind == "String" and value is not None and not isinstance(value, str) else value
-
-
-def _take(lock: IO[str], path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise InputError(f"another process is running this sweep in {path}: wait for it, or stop it") from None

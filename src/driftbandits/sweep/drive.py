@@ -23,14 +23,7 @@ WRITE_SECONDS = (1.0, 10.0)
 files."""
 
 
-def drive(
-    plan: Plan,
-    directory: Directory,
-    pool: Pool,
-    pace: Pace,
-    show: Callable[[int, int], None],
-    say: Callable[[str], None],
-) -> None:
+def drive(plan: Plan, directory: Directory, pool: Pool, pace: Pace, say: Callable[[str], None]) -> None:
     """Run everything in ``plan``. Whatever ends it, what came back in time is written first."""
     sweep = uuid.uuid4().hex
     waiting: set[Future[list[Played]]] = set()
@@ -49,7 +42,6 @@ def drive(
             if unwritten and now - written > min(WRITE_SECONDS[1], max(WRITE_SECONDS[0], (now - begun) / 60)):
                 directory.write(unwritten)
                 unwritten, written = [], now
-            show(plan.steps_done, plan.steps)
     except BaseException as error:
         stopped.add(sweep)
         for future in waiting:

@@ -6,7 +6,6 @@ Everything else needs a ``concurrent.futures.Executor``, so that another engine 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any
 
 from driftbandits.checks import check_whole
 from driftbandits.errors import InputError
+from driftbandits.threads import cores
 
 CONNECT_SECONDS = 10
 
@@ -27,11 +27,6 @@ class Pool:
     slots: Callable[[], int]
     where: str
     lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
-
-
-def cores() -> int:
-    """Processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

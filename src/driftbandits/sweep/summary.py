@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits.errors import InputError
 from driftbandits.fits import LEAST_POINTS, fit_power_law
-from driftbandits.intervals import t_quantile
+from driftbandits.intervals import half_width
 from driftbandits.sweep.grid import KINDS, nearest
 
 if TYPE_CHECKING:
@@ -24,11 +23,7 @@ def summarise(rows: pl.DataFrame) -> pl.DataFrame:
     parameters = rows.columns[: rows.columns.index("first_run")]
     cells = rows.select(*parameters, "regret").explode("regret").group_by(parameters, maintain_order=True)
     found = cells.agg(pl.len().alias("runs"), pl.mean("regret").alias("mean"), pl.std("regret").alias("sd"))
-    reach = [
-        t_quantile(runs - 1) * sd / math.sqrt(runs) if runs > 1 else math.nan
-        for runs, sd in found.select("runs", "sd").iter_rows()
-    ]
-    ends = found.with_columns(pl.Series("reach", reach, dtype=pl.Float64))
+    ends = found.with_columns(pl.Series("reach", half_width(found["sd"].to_numpy(), found["runs"].to_numpy())))
     low, high = (pl.col("mean") - pl.col("reach")).alias("low"), (pl.col("mean") + pl.col("reach")).alias("high")
     return ends.select(*parameters, "runs", pl.col("mean").alias("regret"), low, high)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits.errors import FeasibilityWarning, InputError
+from driftbandits.progress import step_bar
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
@@ -26,7 +27,6 @@ from driftbandits.sweep.pace import Pace
 from driftbandits.sweep.plan import Plan, Until
 from driftbandits.sweep.tasks import VERSION
 from driftbandits.sweep.toml import read_declaration
-from driftbandits.threads import progress_bar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,8 +160,8 @@ class Sweep:
             for line in self._notes:
                 say(f"note: {line}")
             say(self._announcement(plan, pace, pool, finished.height, until))
-            with progress_bar("sweeping", plan.steps, progress) as show:
-                drive(plan, target, pool, pace, show, say)
+            with step_bar("sweeping", lambda: (plan.steps_done, plan.steps), progress):
+                drive(plan, target, pool, pace, say)
             for cell in plan.short_of_runs:
                 say(f"note: its runs were not enough for an interval so narrow: {cell}")
         return read(directory)

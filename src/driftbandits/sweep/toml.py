@@ -29,7 +29,7 @@ Key = tuple[str | int, ...]
 def read_declaration(path: Path) -> tuple[dict[str, Any], Callable[[], AbstractContextManager[None]]]:
     """What the file declares, and a context in which errors get the line they are about."""
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
         declared = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None

@@ -110,7 +110,7 @@ async def live(
     return StreamingResponse(stream, headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
 
 
-async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:  # noqa: A002
+async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:
     """Whatever changed, event by event. A refusal is an event too, and the last one."""
     listed, beat, tick = "", time.monotonic(), 0
     looking = Looking(service, id, span)
@@ -143,7 +143,7 @@ def _event(name: str, data: str) -> str:
 class Looking:
     """What one page has seen of one experiment."""
 
-    def __init__(self, service: Service, id: str, span: str) -> None:  # noqa: A002
+    def __init__(self, service: Service, id: str, span: str) -> None:
         self._service, self._id, self._span = service, id, span
         self._held: Held | None = None
         self._cursor: Cursor | None = None

@@ -1,0 +1,12 @@
+"""What made a result: kept with it, so that nobody mixes the numbers of two versions."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+
+def versions(*more: str) -> dict[str, str]:
+    """The packages and the machine that regret comes from, and ``more`` packages."""
+    packages = {name: version(name) for name in ("driftbandits", "numpy", "numba", *more)}
+    return {**packages, "python": platform.python_version(), "machine": platform.machine()}
