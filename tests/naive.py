@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -100,48 +101,47 @@ class NaiveSnoozeIt:
             self.new_episode()
 
 
-class NaiveRexp3:
-    """Exp3 with plain weights, started again every batch."""
+class NaiveExp3:
+    """Plain weights, as decimals: these neither overflow nor vanish."""
+
+    def __init__(self, n_arms: int, gamma: float) -> None:
+        self.K, self.gamma = n_arms, gamma
+        self.w = [Decimal(1)] * n_arms
+
+    def probabilities(self) -> list[float]:
+        return [(1 - self.gamma) * float(w / sum(self.w)) + self.gamma / self.K for w in self.w]
+
+    def select(self, rng: np.random.Generator) -> int:
+        return pick(self.probabilities(), rng)
+
+    def factor(self, arm: int, reward: float) -> Decimal:
+        return Decimal(self.gamma * reward / (self.probabilities()[arm] * self.K)).exp()
+
+
+class NaiveRexp3(NaiveExp3):
+    """Exp3, started again every batch."""
 
     def __init__(self, n_arms: int, batch: int, gamma: float) -> None:
-        self.K, self.batch, self.gamma = n_arms, batch, gamma
-        self.t = 0
-        self.w = [1.0] * n_arms
-
-    def probabilities(self) -> list[float]:
-        return [(1 - self.gamma) * w / sum(self.w) + self.gamma / self.K for w in self.w]
-
-    def select(self, rng: np.random.Generator) -> int:
-        return pick(self.probabilities(), rng)
+        super().__init__(n_arms, gamma)
+        self.batch, self.t = batch, 0
 
     def update(self, arm: int, reward: float) -> None:
-        p = self.probabilities()[arm]
-        self.w[arm] *= math.exp(self.gamma * reward / (p * self.K))
+        self.w[arm] *= self.factor(arm, reward)
         self.t += 1
         if self.t % self.batch == 0:
-            self.w = [1.0] * self.K
+            self.w = [Decimal(1)] * self.K
 
 
-class NaiveExp3S:
-    """Auer et al.'s Exp3.S with plain weights."""
+class NaiveExp3S(NaiveExp3):
+    """Auer et al.'s Exp3.S."""
 
     def __init__(self, n_arms: int, alpha: float, gamma: float) -> None:
-        self.K, self.alpha, self.gamma = n_arms, alpha, gamma
-        self.w = [1.0] * n_arms
-
-    def probabilities(self) -> list[float]:
-        return [(1 - self.gamma) * w / sum(self.w) + self.gamma / self.K for w in self.w]
-
-    def select(self, rng: np.random.Generator) -> int:
-        return pick(self.probabilities(), rng)
+        super().__init__(n_arms, gamma)
+        self.alpha = alpha
 
     def update(self, arm: int, reward: float) -> None:
-        total, p = sum(self.w), self.probabilities()[arm]
-        estimates = [reward / p if k == arm else 0.0 for k in range(self.K)]
-        self.w = [
-            w * math.exp(self.gamma * estimate / self.K) + math.e * self.alpha / self.K * total
-            for w, estimate in zip(self.w, estimates, strict=True)
-        ]
+        share, factor = sum(self.w) * Decimal(math.e * self.alpha / self.K), self.factor(arm, reward)
+        self.w = [w * (factor if k == arm else 1) + share for k, w in enumerate(self.w)]
 
 
 class NaiveSWUCBSharp:
@@ -151,10 +151,13 @@ class NaiveSWUCBSharp:
         self.K, self.alpha, self.lam = n_arms, alpha, lam
         self.history: list[tuple[int, float]] = []
 
+    def tau(self) -> int:
+        t = len(self.history)
+        return min(math.ceil(self.lam * t**self.alpha), t) if t > 0 else 0
+
     def select(self) -> int:
         t = len(self.history) + 1
-        tau = min(math.ceil(self.lam * (t - 1) ** self.alpha), t - 1) if t > 1 else 0
-        recent = self.history[len(self.history) - tau :]
+        recent = self.history[len(self.history) - self.tau() :]
         indices = []
         for k in range(self.K):
             mine = [reward for arm, reward in recent if arm == k]

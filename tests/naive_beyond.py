@@ -87,6 +87,30 @@ class NaiveAutoTS:
                 drawn.append(m + math.sqrt((self.noise(arm) + unsure) * c) * rng.standard_normal())
         return drawn
 
+    def moments(self) -> list[tuple[float, float]]:
+        """Mean and variance of what each arm draws next."""
+        found = []
+        for arm, mine in enumerate(self.arms):
+            if mine is None:
+                found.append((math.nan, math.nan))
+                continue
+            n = self.t + 1 - mine["last"]
+            share = self.s * n / (1 + self.s * n)
+            mean = square = 0.0
+            for j, (w, m, c) in enumerate(columns(mine)):
+                weight, c = share * self.pool[j] + (1 - share) * w, c + self.kappa[j] * n
+                variance = c * (self.noise(arm) + (m - self.rewards.mean) ** 2 / (1 + self.squares[arm].pulls))
+                if self.coin():
+                    low, high = sorted(set().union(*self.values))
+                    a, b = 1 + self.as_coin(m) / c, 1 + (1 - self.as_coin(m)) / c
+                    m, variance = (
+                        low + (high - low) * a / (a + b),
+                        (high - low) ** 2 * a * b / (a + b) ** 2 / (a + b + 1),
+                    )
+                mean, square = mean + weight * m, square + weight * (variance + m**2)
+            found.append((mean, max(0.0, square - mean**2)))
+        return found
+
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
         self.values[arm].add(reward)
@@ -215,10 +239,28 @@ class NaiveSnoozeItTight:
         elif self.t >= self.until:
             self.ahead, self.start, self.rewards = None, self.t, []
 
-    def test(self) -> None:
+    def belief(self) -> tuple[Any, ...]:
+        """Gap, threshold and window nearest to passing, and who is snoozed, by whom, by what, since and until when."""
+        if self.ahead is not None:
+            last = self.events[-1]
+            return (
+                None,
+                None,
+                None,
+                [(1 - self.ahead, self.ahead, *(last[x] for x in ("lead", "window", "passed", "until")))],
+            )
+        w, differences, radii = self.windows()
+        if len(w) == 0:
+            return None, None, None, []
+        nearest = int(np.argmax(np.abs(differences) - 1.5 * radii))
+        return abs(differences[nearest]), 1.5 * radii[nearest], w[nearest], []
+
+    def windows(self) -> tuple[Any, Any, Any]:
         w = np.arange(1, len(self.rewards) // 2 + 1)
-        differences = np.cumsum(self.rewards[::-1])[2 * w - 1] / w
-        radii = self.C / np.sqrt(w)
+        return w, np.cumsum(self.rewards[::-1])[2 * w - 1] / w, self.C / np.sqrt(w)
+
+    def test(self) -> None:
+        w, differences, radii = self.windows()
         if not (np.abs(differences) > 1.5 * radii).any():
             return
         leads = np.abs(differences) - radii - (2 * w - 1) * self.drift

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.policies import pair_windows
+from driftbandits.policies import pair_windows, snooze_windows
 from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItK, NaiveSnoozeItTight, windows
 
 KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "outliers", "shifted"]
@@ -71,13 +71,32 @@ def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, s
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(**SHARED)
 def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
-    play, twin = db.Online(db.AutoTS(), n_arms, seed), NaiveAutoTS(n_arms)
-    follow(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+    play, twin, rewards = (
+        db.Online(db.AutoTS(), n_arms, seed),
+        NaiveAutoTS(n_arms),
+        rewards_of(kind, seed, steps, n_arms),
+    )
+    follow(play, twin, rewards, seed)
     np.testing.assert_allclose(play.state.pool, twin.pool, rtol=1e-6)
+    same_belief(play, twin, 1e-6 * float(np.abs(rewards).max()))
     for arm, mine in enumerate(twin.arms):
         if mine is not None:
             np.testing.assert_allclose(play.state.weight[arm], mine["w"], rtol=1e-6)
             np.testing.assert_allclose(play.state.spread[arm], mine["c"], rtol=1e-6)
+
+
+def same_belief(play: db.Online, twin: NaiveAutoTS, close: float) -> None:
+    """Mean and deviation of what the next step would draw from, and those of the two best against each other."""
+    belief, known = play.policy.belief(play.state), np.array(twin.moments())
+    mean, deviation = known[:, 0], np.sqrt(known[:, 1])
+    np.testing.assert_allclose(belief.estimate, mean, rtol=1e-6, atol=close)
+    np.testing.assert_allclose(belief.high - belief.estimate, 1.96 * deviation, rtol=1e-6, atol=close)
+    np.testing.assert_allclose(belief.estimate - belief.low, 1.96 * deviation, rtol=1e-6, atol=close)
+    if np.isfinite(mean).all():
+        second, first = np.sort(belief.estimate)[-2:]
+        assert belief.gap == first - second
+    else:
+        assert belief.gap is None
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "bernoulli", "outliers"])
@@ -88,6 +107,39 @@ def test_autots_forgets_noise_of_long_ago(kind: str) -> None:
     follow(play, twin, rewards, 7)
     assert max(own.pulls for own in twin.squares) == 3_000
     np.testing.assert_allclose(play.state.arms.noise, [own.mean for own in twin.squares], rtol=1e-6)
+    run = play.state.run[0]
+    np.testing.assert_allclose([run.center, run.total_variance], [twin.rewards.mean, twin.rewards.variance], rtol=1e-6)
+    same_belief(play, twin, 1e-6 * float(np.abs(rewards).max()))
+
+
+def test_autots_expects_ever_fewer_changes_but_some() -> None:
+    """s = max(1e-5, min(0.05, 1/t)) after t steps."""
+    play, seen = db.Online(db.AutoTS(), 2), {}
+    for t in range(1, 100_102):
+        play.update(t % 2, float(t % 3))
+        if t in (1, 19, 20, 21, 30, 99_999, 100_000, 100_001, 100_101):
+            seen[t] = play.state.run[0].switching
+    assert seen == {t: max(1e-5, min(0.05, 1 / t)) for t in seen}
+    assert len(set(seen.values())) == 5
+
+
+def test_autots_pulls_equals_in_turn() -> None:
+    play, pulled = db.Online(db.AutoTS(), 3), []
+    for _ in range(30):
+        pulled.append(play.select())
+        play.update(pulled[-1], 0.5)
+    assert pulled == [0, 1, 2] * 10
+
+
+def test_parameters_of_autots() -> None:
+    """The gain g = c/(1 + c) of a filter that has run for long, by its own recursion c <- g + kappa."""
+    chosen = db.AutoTS().parameters(2)
+    for name, kappa in (("slowest_gain", 8.0**-8), ("fastest_gain", 8.0**-2)):
+        c = 0.0
+        for _ in range(50_000):
+            c = c / (1 + c) + kappa
+        assert chosen[name] == pytest.approx(c / (1 + c), rel=1e-9)
+    assert chosen["filters"] == len(db.AutoTS().init(2).walk) == 8
 
 
 def test_autots_takes_arms_for_coins_as_long_as_rewards_have_two_values() -> None:
@@ -112,11 +164,25 @@ def test_driftucb(
     steps = min(steps, horizon)
     play = db.Online(db.DriftUCB(horizon, drift, risk, form), n_arms, seed)
     twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, risk, form), rewards_of(kind, seed, steps, n_arms)
+    close = 1e-9 * (1 + np.abs(rewards).max())
     for row in rewards:
-        arm, indices = play.select(), twin.indices()
-        assert indices[arm] == max(indices) or indices[arm] > max(indices) - 1e-9 * (1 + np.abs(rewards).max())
+        arm, indices, mine = play.select(), twin.indices(), play.state.arms.index
+        assert arm == np.flatnonzero(mine == mine.max())[0]
+        np.testing.assert_allclose(mine + drift * (twin.t + 1), indices, rtol=0, atol=close)
         play.update(arm, row[arm])
         twin.update(arm, row[arm])
+
+
+@pytest.mark.parametrize(("horizon", "drift"), [(1, 0.5), (7, 0.0), (8, 0.0), (1_000, 1e-9), (162_755, 1 / 4_800)])
+def test_parameters_of_driftucb(horizon: int, drift: float) -> None:
+    """Radii of one pull and of w0 pulls, by the formulas of the docstring."""
+    chosen = db.DriftUCB(horizon, drift, risk=0.5).parameters(3)
+    w0 = min(horizon, drift ** (-2 / 3)) if drift else horizon
+    m = max(2**i for i in range(20) if 2 * 2**i - 1 <= w0)
+    x, x0 = (1.03 * max(1, math.log(3 * horizon / (0.5 * size) * max(1, w0 / size))) for size in (1, m))
+    assert chosen["window"] == pytest.approx(w0)
+    assert chosen["radius"] == pytest.approx(math.sqrt(x / 2), rel=1e-3)
+    assert chosen["radius_of_window"] == pytest.approx(math.sqrt(x0 / (2 * w0)), rel=1e-3)
 
 
 def test_windows_of_driftucb() -> None:
@@ -139,7 +205,7 @@ def test_windows_of_driftucb() -> None:
     steps=st.integers(50, 900),
     gap=st.sampled_from([0.0, 0.3, 1.0]),
     swing=st.sampled_from([0.0, 0.003, 0.05]),
-    horizon=st.sampled_from([2, 20, 1_000, 162_755]),
+    horizon=st.sampled_from([1, 2, 20, 1_000, 162_755]),
     drift=st.sampled_from([0.0, 1e-5, 1e-4, 1e-3, 1e-2]),
     confidence=st.sampled_from([0.1, 0.3, 1.0]),
 )
@@ -152,8 +218,15 @@ def test_snoozeittight(
     rewards = means + 0.5 * rng.standard_normal((steps, 2))
     if kind == "bernoulli":
         rewards = (rng.random((steps, 2)) < means).astype(float)
-    twin = NaiveSnoozeItTight(horizon, drift, confidence)
-    follow_events(db.Online(db.SnoozeItTight(horizon, drift, confidence), 2), twin, rewards)
+    play, twin = (
+        db.Online(db.SnoozeItTight(horizon, drift, confidence), 2),
+        NaiveSnoozeItTight(horizon, drift, confidence),
+    )
+    with patch.object(snooze_windows, "ROOM", 1):  # so that the sums are full, grow and shrink all the time
+        follow_events(play, twin, rewards)
+    mine, other = play.policy.belief(play.state), twin.belief()
+    assert (mine.gap, mine.threshold, mine.window) == pytest.approx(other[:3])
+    assert [tuple(snooze) for snooze in mine.snoozed] == [pytest.approx(snooze) for snooze in other[3]]
 
 
 def follow_events(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any]) -> list[dict[str, Any]]:

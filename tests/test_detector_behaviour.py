@@ -84,6 +84,7 @@ def test_published_parameters() -> None:
     assert bob["gamma"] == pytest.approx(math.sqrt(8 * math.log(8) / ((math.e - 1) * 286)))
     adswitch = db.AdSwitch(T).parameters(2)
     assert adswitch["check_rate"] == pytest.approx(1 / math.sqrt(2 * T * math.log(T)))
+    assert db.AdSwitch(1).parameters(2) == {"radius": 0.0, "lead": 0.0, "check_rate": 1.0}
 
 
 def test_drift_stands_for_changes() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
+from driftbandits.policies import adswitch
 from driftbandits.policies.divergence import bernoulli_upper
 from driftbandits.policies.hulls import NONE, new_pool, new_vertices, push_vertex
 from driftbandits.policies.luck import new_luck, stir, uniform
@@ -44,6 +46,8 @@ def follow(policy: db.Policy, twin: Any, rewards: Array, seed: int) -> int:
             events.append((int(event.step), int(event.arm)))
             if hasattr(twin, "statistic"):
                 assert event.statistic == pytest.approx(twin.statistic, rel=1e-9, abs=1e-9)
+            if "changed" in event.dtype.names:
+                assert event.changed == arm
     assert events == twin.events
     return len(events)
 
@@ -115,10 +119,33 @@ def test_bob(kind: str, seed: int, steps: int, n_arms: int, jumps: int, **option
 
 
 @twins
-@given(**SHARED, horizon=st.sampled_from([2, 5, 350]), c1=st.sampled_from([0.1, 0.5, 3.0]))
-def test_adswitch(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horizon: int, c1: float) -> None:
-    rewards = tape(kind, seed, min(steps, 150), n_arms, jumps)
-    follow(db.AdSwitch(horizon, c1), NaiveAdSwitch(n_arms, horizon, c1), rewards, seed)
+@given(
+    **SHARED,
+    unit=st.sampled_from([1.0, 20.0]),
+    horizon=st.sampled_from([2, 5, 350]),
+    c1=st.sampled_from([0.1, 0.5, 3.0]),
+)
+def test_adswitch(
+    kind: str, seed: int, steps: int, n_arms: int, jumps: int, unit: float, horizon: int, c1: float
+) -> None:
+    """With a unit of 20 there are leads of more than 8, after which no arm is checked again."""
+    rewards = unit * tape(kind, seed, min(steps, 150), n_arms, jumps)
+    with patch.object(adswitch, "ROOM", 1):  # so that the sums are full, grow and shrink all the time
+        follow(db.AdSwitch(horizon, c1), NaiveAdSwitch(n_arms, horizon, c1), rewards, seed)
+
+
+def test_adswitch_gives_back_what_an_ended_episode_left_behind() -> None:
+    """Vertices at once, for the next hulls; the sums of a long episode when the next room is made."""
+    play = db.Online(db.AdSwitch(1_000), 2)
+    for step in range(10_000):
+        play.update(play.select(), float(step % 4 > 1))
+    assert len(play.state.sums) > 5_000
+    vertices = play.state.pool[0].fresh
+    for step in range(2_000):
+        play.update(play.select(), float(step // 100 % 2 * 50))
+    assert play.state.event[0]["count"] >= 10
+    assert play.state.pool[0].fresh <= vertices + 100
+    assert len(play.state.sums) <= 4 * (1_000 + 65 + adswitch.ROOM)
 
 
 @twins

@@ -69,7 +69,7 @@ class AdSwitch(Policy):
         """The radii of the tests' confidence bounds and of eviction at n = 1, and the first rate of checks."""
         log_t = math.log(self.horizon)
         rate = math.sqrt(1 / (n_arms * self.horizon * log_t)) if log_t > 0 else 1.0
-        return {"radius": math.sqrt(2 * log_t), "lead": math.sqrt(self.c1 * log_t), "check_rate": min(1.0, rate)}
+        return {"radius": math.sqrt(2 * log_t), "lead": math.sqrt(self.c1 * log_t), "check_rate": rate}
 
     def init(self, n_arms: int) -> AdSwitchState:
         self.check_arms(n_arms)
@@ -216,7 +216,6 @@ def _evict(state: AdSwitchState, count: int, arm: int) -> None:
                     arms[other].bad = 1
                     arms[other].old_mean = mean
                     arms[other].old_gap = best - mean
-                    arms[other].owed_until = 0
         pulls *= 2
 
 

@@ -55,8 +55,9 @@ class AutoTS(Policy):
 
     Filter j of an arm takes the mean for a random walk of variance kappa_j v a step, v the variance of the arm's noise:
     kappa_0 = 0, kappa_j = 8^(j-9), j = 1..7. Its posterior is N(m_j, v c_j), and c_j grows by kappa_j a step. To
-    choose, each arm draws a filter by weight and a number from its posterior, and the arm with the largest is pulled.
-    The prior weights are 8^(-j). At first every arm is pulled once. Later a pull does four things:
+    choose, each arm draws a filter by weight and a number from its posterior, and the arm with the largest is pulled,
+    of equals the one pulled least recently. The prior weights are 8^(-j). At first every arm is pulled once. Later a
+    pull does four things:
 
     - The arm may drift otherwise than before. A share s n/(1 + s n) of its weights, n the steps since its last pull,
       s = max(1e-5, min(0.05, 1/t)), goes to the weights of the *pool*, a bank that sees the predictions for all arms;
@@ -91,8 +92,8 @@ class AutoTS(Policy):
         """The number of filters, and the slowest and the fastest steady gain among those that drift."""
         return {
             "filters": FILTERS,
-            "slowest_gain": math.sqrt(SLOWEST),
-            "fastest_gain": math.sqrt(SLOWEST * STEP ** (FILTERS - 2)),
+            "slowest_gain": _steady_gain(SLOWEST),
+            "fastest_gain": _steady_gain(SLOWEST * STEP ** (FILTERS - 2)),
         }
 
     def init(self, n_arms: int) -> AutoTSState:
@@ -168,6 +169,11 @@ class AutoTS(Policy):
         run.noise = _pooled_noise(run, state.arms)
         run.switching = max(LEAST_SWITCHING, min(MOST_SWITCHING, 1.0 / run.t))
         mine.last = run.t
+
+
+def _steady_gain(walk: float) -> float:
+    """The gain g = c/(1 + c) that a filter of this variance a step tends to: that of c = g + walk."""
+    return (math.sqrt(walk * (walk + 4.0)) - walk) / 2.0
 
 
 @kernel

@@ -78,9 +78,8 @@ class DriftUCB(Policy):
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The radius of a single pull, that of w0 pulls, and w0, the window of least error."""
-        sizes, window = self._sizes(), self._window()
-        radii = self._radii(n_arms)
-        at_window = radii[min(int(math.log2((window + 1) / 2)), sizes - 1)] / math.sqrt(window)
+        radii, window = self._radii(n_arms), self._window()
+        at_window = radii[int(math.log2((window + 1) / 2))] / math.sqrt(window)
         return {"radius": float(radii[0]), "radius_of_window": float(at_window), "window": window}
 
     def _sizes(self) -> int:
