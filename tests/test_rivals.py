@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
@@ -27,12 +27,13 @@ SHARED = {
     "steps": st.integers(1, 400),
     "n_arms": st.integers(2, 6),
 }
-UNITS = st.sampled_from([1.0, 1.0, -1.0, 100.0, -100.0])
+UNITS = st.sampled_from([1.0, 1.0, 100.0])
 """What rewards are multiplied by: with 100, one reward decides everything, and plain weights soon overflow."""
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(**SHARED, unit=UNITS, batch=st.integers(1, 700), gamma=st.floats(0.01, 1.0))
+@example(kind="gaussian", seed=1, steps=400, n_arms=3, unit=100.0, batch=300, gamma=0.1)
 def test_rexp3(kind: str, seed: int, steps: int, n_arms: int, unit: float, batch: int, gamma: float) -> None:
     play, twin = db.Online(db.Rexp3(batch=batch, gamma=gamma), n_arms, seed), NaiveRexp3(n_arms, batch, gamma)
     follow_random(play, twin, unit * rewards_of(kind, seed, steps, n_arms), seed)
@@ -40,9 +41,18 @@ def test_rexp3(kind: str, seed: int, steps: int, n_arms: int, unit: float, batch
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(**SHARED, unit=UNITS, alpha=st.floats(1e-6, 1.0), gamma=st.floats(0.01, 1.0))
+@example(kind="gaussian", seed=1, steps=400, n_arms=3, unit=100.0, alpha=1e-6, gamma=0.1)
 def test_exp3s(kind: str, seed: int, steps: int, n_arms: int, unit: float, alpha: float, gamma: float) -> None:
     play, twin = db.Online(db.Exp3S(alpha=alpha, gamma=gamma), n_arms, seed), NaiveExp3S(n_arms, alpha, gamma)
     follow_random(play, twin, unit * rewards_of(kind, seed, steps, n_arms), seed)
+
+
+def test_rexp3_where_every_weight_is_far_below_its_start() -> None:
+    """Arm 1 loses half as much a pull as arm 0, being the likelier one, so its second loss puts it behind."""
+    play = db.Online(db.Rexp3(batch=100, gamma=0.3), 2)
+    for arm, likelier in ((0, 1), (1, 1), (1, 0)):
+        play.update(arm, -1e4)
+        assert play.state.arms.probability[likelier] == pytest.approx(0.7 + 0.3 / 2)
 
 
 def test_exp3s_comes_back_from_weights_too_small_for_numbers() -> None:
@@ -118,6 +128,7 @@ def test_published_window() -> None:
 
 def test_what_is_given_by_hand_is_used() -> None:
     assert db.Rexp3(1_000, 0.01, batch=7, gamma=0.3).parameters(2) == {"batch": 7, "gamma": 0.3}
+    assert isinstance(db.Rexp3(batch=7.0).parameters(2)["batch"], int)  # type: ignore[arg-type]
     assert db.Exp3S(1_000, 0.01, alpha=0.2, gamma=0.3).parameters(2) == {"alpha": 0.2, "gamma": 0.3}
     assert db.SWUCBSharp(alpha=0.5, lam=2.0).parameters(2) == {"alpha": 0.5, "lam": 2.0}
 
