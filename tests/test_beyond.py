@@ -208,9 +208,10 @@ def test_windows_of_driftucb() -> None:
     gap=st.sampled_from([0.0, 0.3, 1.0]),
     swing=st.sampled_from([0.0, 0.003, 0.05]),
     horizon=st.sampled_from([1, 2, 20, 1_000, 162_755]),
-    drift=st.sampled_from([0.0, 1e-5, 1e-4, 1e-3, 1e-2]),
+    drift=st.sampled_from([0.0, 1e-5, 1e-4, 1e-3, 1e-2, 0.1]),
     confidence=st.sampled_from([0.1, 0.3, 1.0]),
 )
+@example(kind="gaussian", seed=1, steps=400, gap=0.3, swing=0.003, horizon=20, drift=0.1, confidence=0.3)
 def test_snoozeittight(
     kind: str, seed: int, steps: int, gap: float, swing: float, horizon: int, drift: float, confidence: float
 ) -> None:
@@ -229,6 +230,15 @@ def test_snoozeittight(
     mine, other = play.policy.belief(play.state), twin.belief()
     assert (mine.gap, mine.threshold, mine.window) == pytest.approx(other[:3])
     assert [tuple(snooze) for snooze in mine.snoozed] == [pytest.approx(snooze) for snooze in other[3]]
+
+
+def test_snoozeittight_remembers_nothing_of_a_phase_that_is_over() -> None:
+    play = db.Online(db.SnoozeItTight(1_000, 0.0), 2)
+    for _ in range(20_000):
+        arm = play.select()
+        play.update(arm, float(arm))
+    assert play.policy.belief(play.state).snoozed[0].arm == 0
+    assert len(play.state.sums) < 3_000
 
 
 def follow_events(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
