@@ -15,7 +15,7 @@ import driftbandits as db
 from driftbandits.policies import pair_windows, snooze_windows
 from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItK, NaiveSnoozeItTight, windows
 
-KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "outliers", "shifted"]
+KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "jump", "outliers", "shifted"]
 
 
 def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
@@ -25,13 +25,15 @@ def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any,
     if kind == "bernoulli":
         return np.asarray(rng.random((steps, n_arms)) < means, dtype=float)
     if kind == "rare":
-        return np.asarray(rng.random((steps, n_arms)) < 0.05 * means, dtype=float)
+        return np.asarray(rng.random((steps, n_arms)) < 0.01 * means, dtype=float)
     if kind == "sure":
         return np.where(rng.random((steps, n_arms)) < 0.97, 0.7, 0.1)
     if kind == "safe":
         return np.where(np.arange(n_arms) == 0, 0.5, rng.random((steps, n_arms)) < means)
     if kind == "constant":
         return np.tile(rng.random(n_arms), (steps, 1))
+    if kind == "jump":
+        return np.asarray(rng.random((2, n_arms)).repeat([steps - steps // 2, steps // 2], axis=0))
     if kind == "outliers":
         return np.asarray(np.where(rng.random((steps, n_arms)) < 0.02, 1e6 * noisy, noisy))
     return np.asarray(1_000 * noisy - 5_000 if kind == "shifted" else noisy)

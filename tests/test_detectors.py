@@ -167,7 +167,7 @@ def test_adswitch_gives_back_what_an_ended_episode_left_behind() -> None:
         vertices.append(play.state.pool[0].fresh)
     assert play.state.event[0]["count"] >= 30
     assert vertices[-1] == vertices[1_000]
-    assert len(play.state.sums) <= 4 * (1_000 + 65 + adswitch.ROOM)
+    assert len(play.state.sums) < 5_000
 
 
 @twins
