@@ -147,7 +147,7 @@ class Storm:
         store = Store(self.store)
         for name in self.seen:
             experiment = store.experiment(name)
-            session, _ = store._session(experiment, experiment.last_seq)
+            session, _ = store._history.session(experiment, experiment.last_seq)
             whole, seq = self.folds.get(name) or (experiment.session(), 0)
             for event in store.events(name, seq, experiment.last_seq):
                 whole.apply(event)
@@ -195,7 +195,7 @@ def saved(store: Store, name: str) -> Snapshot:
     from driftbandits.store.schema import snapshots
 
     newest = select(snapshots).where(snapshots.c.experiment == store.experiment(name).key)
-    with store.reading() as connection:
+    with store._database.reading() as connection:
         row: Any = connection.execute(newest.order_by(snapshots.c.seq.desc()).limit(1)).one()
     return Snapshot(row.seq, zlib.decompress(row.data))
 

@@ -31,12 +31,11 @@ EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:
 
 
 class Database:
-    """Opens the database, and brings its tables up to date."""
+    """Opens the database, and brings its tables up to date. ``clock`` tells the time to all who write to it."""
 
-    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
+    def __init__(self, url: str, existing: bool) -> None:
         parsed = _parsed(url)
         self.url = parsed.render_as_string(hide_password=True)
-        self.lease = lease
         self.clock = time.time
         self._errors: tuple[type[Exception], ...] = (DBAPIError, PoolTimeoutError)
         with self._plain_words():
@@ -48,10 +47,7 @@ class Database:
             migrate(self.engine)
 
     def close(self) -> None:
-        """Close all connections, as happens by itself when the Store is no longer used.
-
-        Writers that were not released can be taken over when their lease runs out or this process ends.
-        """
+        """Close all connections, as happens by itself when the Store is no longer used."""
         self.engine.dispose()
 
     @contextmanager
