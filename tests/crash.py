@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from driftbandits.client import AsyncClient, UnavailableError, calls
-from driftbandits.client.calls import Answer, Call
+from driftbandits.client.calls import Call, Found
 from driftbandits.decisions import Asked, ExpiredError, Outcome, Settled, Told
 from driftbandits.session import Session
 from driftbandits.store import Store
@@ -128,7 +128,7 @@ class Storm:
                 assert outcome is Outcome.NEW, f"{id} was told once, and is {outcome}"
                 mine.told[id] = reward
 
-    async def _do(self, both: list[tuple[Process, AsyncClient]], call: Call[Answer]) -> Answer:
+    async def _do(self, both: list[tuple[Process, AsyncClient]], call: Call[Found]) -> Found:
         """Send the same call to one service and the other until it is answered."""
         for service, client in itertools.cycle(both if self.last is both[0][0] else both[::-1]):
             try:

@@ -25,7 +25,7 @@ try:
 except ModuleNotFoundError:  # said in plain words before anything else can go wrong
     raise InputError("the client needs httpx: pip install 'driftbandits[client]'") from None
 
-Answer = TypeVar("Answer")
+Found = TypeVar("Found")
 LONGEST_PAUSE = 5.0
 TRANSIENT = (502, 503, 504)
 AS_SESSIONS_RAISE: dict[str, type[InputError]] = {
@@ -50,13 +50,13 @@ class UnavailableError(ConnectionError):
 
 
 @dataclass
-class Call(Generic[Answer]):
+class Call(Generic[Found]):
     """One request, the same at every attempt: its key makes sure that it is done once."""
 
     method: str
     path: str
     body: dict[str, Any] | None
-    read: Callable[[Any], Answer]
+    read: Callable[[Any], Found]
     headers: dict[str, str] = field(default_factory=lambda: {"Idempotency-Key": uuid.uuid4().hex})
 
 
@@ -162,7 +162,7 @@ def headers_of(token: str | None) -> dict[str, str]:
     return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
-def _get(path: str, read: Callable[[Any], Answer]) -> Call[Answer]:
+def _get(path: str, read: Callable[[Any], Found]) -> Call[Found]:
     return Call("GET", path, None, read, {})
 
 

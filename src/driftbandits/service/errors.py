@@ -16,8 +16,8 @@ from starlette.responses import Response
 from driftbandits.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
 from driftbandits.errors import InputError
 from driftbandits.service.access import ForbiddenError, NoTokenError
+from driftbandits.service.answers import ReusedKeyError
 from driftbandits.service.held import ArchivedError, PausedError
-from driftbandits.service.replies import ReusedKeyError
 from driftbandits.store import BusyError, ExperimentExistsError, StoreError, UnknownExperimentError
 
 RETRY_AFTER = "1"

@@ -152,8 +152,8 @@ class Looking:
 
     async def news(self) -> list[str]:
         """The events that tell what is new."""
-        keeper = self._service.keeper
-        held = keeper.here(self._id) or await keeper.get(self._id)
+        holdings = self._service.holdings
+        held = holdings.here(self._id) or await holdings.get(self._id)
         if held is not self._held:
             self._held, self._cursor, self._seen, self._about = held, None, (), ""
         events = []
@@ -171,10 +171,10 @@ class Looking:
 
 
 async def _list(service: Service, after: str) -> str:
-    found = await service.keeper.in_thread(service.store.experiments, after, LISTED + 1)
+    found = await service.holdings.in_thread(service.store.experiments, after, LISTED + 1)
     shown = []
     for each in found[:LISTED]:
-        held = service.keeper.held.get(each.id)
+        held = service.holdings.held.get(each.id)
         shown.append(
             {
                 "id": each.id,
