@@ -19,6 +19,7 @@ _HOMES = {
     "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Decision": "decisions",
+    "DriftbanditsError": "errors",
     "Session": "session",
     "Store": "store",
     "Bounded": "noise",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from driftbandits.decisions import Decision as Decision
     from driftbandits.detections import detection_table as detection_table
     from driftbandits.detections import plot_detections as plot_detections
+    from driftbandits.errors import DriftbanditsError as DriftbanditsError
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
     from driftbandits.errors import Unfinished as Unfinished

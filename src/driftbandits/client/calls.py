@@ -18,7 +18,7 @@ from driftbandits.decisions import (
     TooOldError,
     UnknownDecisionError,
 )
-from driftbandits.errors import InputError
+from driftbandits.errors import DriftbanditsError, InputError
 
 try:
     import httpx
@@ -45,7 +45,7 @@ class RefusedError(InputError):
         self.status, self.code = status, code
 
 
-class UnavailableError(ConnectionError):
+class UnavailableError(DriftbanditsError, ConnectionError):
     """The service did not answer, or could not, while the client had patience. Nothing is known of the call."""
 
 

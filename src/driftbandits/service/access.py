@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
-from driftbandits.errors import InputError
+from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.service.holdings import Holdings
 from driftbandits.service.settings import Settings, is_loopback
 from driftbandits.store import Store, Token
@@ -19,11 +19,11 @@ FRESH = 5.0
 MOST_CACHED = 10_000
 
 
-class NoTokenError(Exception):
+class NoTokenError(DriftbanditsError):
     """The request has no token that is good (401)."""
 
 
-class ForbiddenError(Exception):
+class ForbiddenError(DriftbanditsError):
     """The request may not do this (403)."""
 
 

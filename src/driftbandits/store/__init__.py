@@ -44,7 +44,9 @@ from driftbandits.store.errors import (
     ExperimentExistsError,
     FencedError,
     StoreError,
+    StoreUnavailableError,
     UnknownExperimentError,
+    UnusableStoreError,
 )
 
 if TYPE_CHECKING or (find_spec("sqlalchemy") and find_spec("alembic")):
@@ -70,7 +72,9 @@ __all__ = [
     "FencedError",
     "Store",
     "StoreError",
+    "StoreUnavailableError",
     "Token",
     "UnknownExperimentError",
+    "UnusableStoreError",
     "Writer",
 ]

@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits.errors import InputError
-from driftbandits.store.errors import StoreError
+from driftbandits.store.errors import StoreError, StoreUnavailableError, UnusableStoreError
 from driftbandits.store.migrate import migrate
 
 PATIENCE = 10.0
@@ -38,9 +38,12 @@ class Database:
         self.url = parsed.render_as_string(hide_password=True)
         self.clock = time.time
         self._errors: tuple[type[Exception], ...] = (DBAPIError, PoolTimeoutError)
+        self._away: tuple[type[Exception], ...] = (OperationalError, InterfaceError, PoolTimeoutError)
         with self._plain_words():
             self.engine = self._connect(parsed, existing)
-            self._errors += (self.engine.dialect.loaded_dbapi.Error,)
+            driver = self.engine.dialect.loaded_dbapi  # while rows are copied in, it raises its own
+            self._errors += (driver.Error,)
+            self._away += (driver.OperationalError, driver.InterfaceError)
             weakref.finalize(self, self.engine.dispose)
             self._writes = self.engine.execution_options(writes=True)
             self.is_postgres = self.engine.dialect.name == "postgresql"
@@ -109,7 +112,10 @@ class Database:
         try:
             yield
         except self._errors as error:
-            raise StoreError(f"{self.url}: {_in_plain_words(error)}") from error
+            said = " ".join(str(getattr(error, "orig", error)).split())
+            unnamed = StoreUnavailableError if isinstance(error, self._away) else StoreError, said
+            kind, words = next((found for part, found in WORDS.items() if part in said), unnamed)
+            raise kind(f"{self.url}: {words}") from error
 
 
 def _parsed(url: str) -> URL:
@@ -145,16 +151,18 @@ def _still_there(connection: Any, record: Any, _: Any) -> None:
     record.info["used"] = now
 
 
-WORDS = {
-    "unable to open database file": "cannot be opened: does the folder exist, and may you write there?",
-    "readonly database": "is read-only: a Store must be able to write",
-    "database is locked": f"has been locked by another program for {PATIENCE:.0f} seconds: let it finish, or stop it",
-    "not a database": "is not an SQLite database: name another file",
-    "disk is full": "the disk is full: nothing was written. Make room, and try again",
-    "disk I/O error": "the disk failed or is full: nothing was written",
+WORDS: dict[str, tuple[type[StoreError], str]] = {
+    "unable to open database file": (
+        UnusableStoreError,
+        "cannot be opened: does the folder exist, and may you write there?",
+    ),
+    "readonly database": (UnusableStoreError, "is read-only: a Store must be able to write"),
+    "not a database": (UnusableStoreError, "is not an SQLite database: name another file"),
+    "database is locked": (
+        StoreUnavailableError,
+        f"has been locked by another program for {PATIENCE:.0f} seconds: let it finish, or stop it",
+    ),
+    "disk is full": (StoreUnavailableError, "the disk is full: nothing was written. Make room, and try again"),
+    "disk I/O error": (StoreUnavailableError, "the disk failed or is full: nothing was written"),
 }
-
-
-def _in_plain_words(error: Exception) -> str:
-    said = str(getattr(error, "orig", error)).strip()
-    return next((words for part, words in WORDS.items() if part in said), " ".join(said.split()))
+"""What SQLite says, and in plain words."""

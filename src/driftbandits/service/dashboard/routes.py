@@ -15,9 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from driftbandits.errors import InputError
+from driftbandits.errors import DriftbanditsError
 from driftbandits.policies import POLICIES
-from driftbandits.service.access import NoTokenError
 from driftbandits.service.dashboard.view_json import Cursor, view_json
 from driftbandits.service.errors import refuse_for
 from driftbandits.service.experiments import show
@@ -126,7 +125,7 @@ async def _events(request: Request, service: Service, id: str, span: str, after:
                 for event in await looking.news():
                     beat = time.monotonic()
                     yield event
-        except (InputError, NoTokenError) as error:
+        except DriftbanditsError as error:
             yield _event("refusal", bytes(refuse_for(error, "/v1/live").body).decode())
             return
         if time.monotonic() - beat > BEAT:
