@@ -6,6 +6,7 @@ Names are resolved when they are first used, so that importing the package costs
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -70,7 +71,8 @@ _HOMES = {
 }
 _MODULES = {"bounds": "theory.bounds", "instances": "instances", "studies": "studies", "testing": "testing"}
 
-__all__ = [*_HOMES, *_MODULES]
+# Where the Store's packages are not installed, everything else can still be had by a star.
+__all__ = [name for name in (*_HOMES, *_MODULES) if name != "Store" or find_spec("sqlalchemy")]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,10 @@ class InputError(DriftbanditsError, ValueError):
     """Something the caller gave cannot be used. The message names the value, the limit and the way out."""
 
 
+class MissingExtraError(ModuleNotFoundError, InputError):
+    """What was asked for needs packages that are not installed. The message says how to install them."""
+
+
 class FeasibilityWarning(UserWarning):
     """A policy was given numbers under which it cannot do what it is for. The message says which would help."""
 

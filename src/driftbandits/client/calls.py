@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 from urllib.parse import quote
 
+import httpx
+
 from driftbandits.checks import is_reward
 from driftbandits.decisions import (
     ConflictError,
@@ -19,11 +21,6 @@ from driftbandits.decisions import (
     UnknownDecisionError,
 )
 from driftbandits.errors import DriftbanditsError, InputError
-
-try:
-    import httpx
-except ModuleNotFoundError:  # said in plain words before anything else can go wrong
-    raise InputError("the client needs httpx: pip install 'driftbandits[client]'") from None
 
 Found = TypeVar("Found")
 LONGEST_PAUSE = 5.0

@@ -35,10 +35,7 @@ A service, which has many experiments and commits for all of them at once, uses 
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-from driftbandits.errors import InputError
+from driftbandits.extras import needs
 from driftbandits.store.errors import (
     BusyError,
     ExperimentExistsError,
@@ -49,20 +46,12 @@ from driftbandits.store.errors import (
     UnusableStoreError,
 )
 
-if TYPE_CHECKING or (find_spec("sqlalchemy") and find_spec("alembic")):
+with needs("serve", "a Store"):
     from driftbandits.store.answers import Answer
     from driftbandits.store.experiments import Experiment
     from driftbandits.store.store import Store
     from driftbandits.store.tokens import Token
     from driftbandits.store.writers import Writer
-else:
-
-    class Store:
-        """Stands for the Store where what it needs is not installed."""
-
-        def __init__(self, *_: Any, **__: Any) -> None:
-            raise InputError("a Store needs SQLAlchemy and alembic: pip install 'driftbandits[serve]'")
-
 
 __all__ = [
     "Answer",

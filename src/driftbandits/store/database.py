@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, Interf
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits.errors import InputError
+from driftbandits.extras import needs
 from driftbandits.store.errors import StoreError, StoreUnavailableError, UnusableStoreError
 from driftbandits.store.migrate import migrate
 
@@ -68,16 +69,14 @@ class Database:
     def _connect(self, url: URL, existing: bool) -> Engine:
         if url.drivername == "sqlite":
             return self._sqlite(url, existing)
-        try:
-            connect_args: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": int(PATIENCE)}
+        connect_args: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": int(PATIENCE)}
+        with needs("postgres", "PostgreSQL"):
             engine = create_engine(
                 url.set(drivername="postgresql+psycopg"),
                 isolation_level="READ COMMITTED",
                 pool_size=10,
                 connect_args=connect_args,
             )
-        except ModuleNotFoundError:
-            raise InputError("PostgreSQL needs psycopg: pip install 'driftbandits[postgres]'") from None
         event.listen(engine, "connect", _postgres_is_durable)
         event.listen(engine, "checkout", _still_there)
         return engine
