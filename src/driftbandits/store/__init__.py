@@ -19,9 +19,10 @@ A service, which has many experiments and commits for all of them at once, uses 
 - ``append([(writer, events), ...])``: one transaction for all, on disk when it returns. A writer that was taken over
   gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
   ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction.
-- ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 10,000 events or so.
+- ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.
 - ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; nobody needs to be its writer for that.
-- ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``prune_answers``.
+- ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
+  ``save_view``.
 
 >>> writer = store.acquire("button")
 >>> decision = writer.session.ask()

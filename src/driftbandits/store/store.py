@@ -31,6 +31,9 @@ class Store:
     ``"sqlite://"`` is a database that vanishes with the Store. ``lease``: seconds after which a writer that no longer
     answers is taken over; longer than any pause you want to bear without that. ``existing``: an SQLite file that is not
     there is an error, and not made.
+
+    Threads may share a Store, and a session of ``open``; a ``Writer`` and its Session are for one thread at a time. A
+    process that was forked must make a Store of its own.
     """
 
     def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
