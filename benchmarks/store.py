@@ -165,7 +165,7 @@ def day(decisions: int) -> None:
                 store.snapshot(writer)
         filled = time.perf_counter() - begun
         store.release(writer)
-        with store.reading() as connection:
+        with store._database.reading() as connection:
             count, weight = connection.exec_driver_sql("SELECT count(*), sum(length(data)) FROM snapshots").one()
         store.close()
         print(f"\n{decisions:,} Decisions in SQLite, 1,000 a commit:")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from driftbandits.client import AsyncClient, UnavailableError, calls
-from driftbandits.client.calls import Answer, Call
+from driftbandits.client.calls import Call, Found
 from driftbandits.decisions import Asked, ExpiredError, Outcome, Settled, Told
 from driftbandits.session import Session
 from driftbandits.store import Store
@@ -128,7 +128,7 @@ class Storm:
                 assert outcome is Outcome.NEW, f"{id} was told once, and is {outcome}"
                 mine.told[id] = reward
 
-    async def _do(self, both: list[tuple[Process, AsyncClient]], call: Call[Answer]) -> Answer:
+    async def _do(self, both: list[tuple[Process, AsyncClient]], call: Call[Found]) -> Found:
         """Send the same call to one service and the other until it is answered."""
         for service, client in itertools.cycle(both if self.last is both[0][0] else both[::-1]):
             try:
@@ -147,7 +147,7 @@ class Storm:
         store = Store(self.store)
         for name in self.seen:
             experiment = store.experiment(name)
-            session, _ = store._session(experiment, experiment.last_seq)
+            session, _ = store._history.session(experiment, experiment.last_seq)
             whole, seq = self.folds.get(name) or (experiment.session(), 0)
             for event in store.events(name, seq, experiment.last_seq):
                 whole.apply(event)
@@ -195,7 +195,7 @@ def saved(store: Store, name: str) -> Snapshot:
     from driftbandits.store.schema import snapshots
 
     newest = select(snapshots).where(snapshots.c.experiment == store.experiment(name).key)
-    with store.reading() as connection:
+    with store._database.reading() as connection:
         row: Any = connection.execute(newest.order_by(snapshots.c.seq.desc()).limit(1)).one()
     return Snapshot(row.seq, zlib.decompress(row.data))
 

@@ -32,17 +32,17 @@ class Running:
         return f"/v1/experiments/{id}"
 
     def held(self, id: str = "button") -> Held:
-        return self.service.keeper.held[id]
+        return self.service.holdings.held[id]
 
     def everything(self) -> tuple[Any, ...]:
         """All that must not change when a request is refused: logs, memory, declarations."""
-        store = self.service.store
+        store, held = self.service.store, self.service.holdings.held
         return tuple(
             (
                 each.id,
                 each.status,
                 list(store.events(each.id)),
-                self.service.keeper.held[each.id].session.snapshot() if each.id in self.service.keeper.held else None,
+                held[each.id].session.snapshot() if each.id in held else None,
             )
             for each in store.experiments()
         )

@@ -211,10 +211,10 @@ def test_a_takeover_of_one_experiment_disturbs_no_other(running: Running) -> Non
         """In one group."""
         for each in held.values():
             each.session.ask()
-        waits = [running.service.keeper.committer.durable(each) for each in held.values()]
+        waits = [running.service.holdings.committer.durable(each) for each in held.values()]
         return await asyncio.gather(*waits, return_exceptions=True)
 
-    loop = running.service.keeper.committer._loop
+    loop = running.service.holdings.committer._loop
     fine, fenced = asyncio.run_coroutine_threadsafe(both(), loop).result()
     assert fine is None
     assert isinstance(fenced, FencedError)
@@ -227,7 +227,7 @@ def test_what_was_staged_behind_a_failed_write_is_not_written(
     """It rests on what was not written, and would fit exactly where that should have been."""
     path = running.create("mine")
     running.http.post(f"{path}/ask")
-    held, store, committer = running.held("mine"), running.service.store, running.service.keeper.committer
+    held, store, committer = running.held("mine"), running.service.store, running.service.holdings.committer
     append, writing, go_on = store.append, threading.Event(), threading.Event()
 
     def failing(*arguments: Any) -> None:
@@ -259,7 +259,7 @@ def test_who_does_nothing_new_waits_for_what_is_being_written(
 ) -> None:
     """A reward told again is answered "again" only when the first is on disk."""
     running.http.post(f"{running.create('mine')}/ask")
-    held, store, committer = running.held("mine"), running.service.store, running.service.keeper.committer
+    held, store, committer = running.held("mine"), running.service.store, running.service.holdings.committer
     append, writing, go_on = store.append, threading.Event(), threading.Event()
 
     def slow(*arguments: Any) -> None:
@@ -303,7 +303,7 @@ def test_idle_experiments_are_let_go_and_come_back(running: Running) -> None:
     running.held().used -= 1000
     while running.service.store.experiment("button").holder is not None:
         time.sleep(0.01)
-    assert "button" not in running.service.keeper.held
+    assert "button" not in running.service.holdings.held
     assert running.http.post(f"{path}/tell", json={"id": "button-9", "reward": 1}).status_code == 404
     assert running.held().session.snapshot() == before
     assert running.held().writer.saved == 1  # from the snapshot, not from the log
@@ -315,7 +315,7 @@ def test_no_more_experiments_in_memory_than_allowed() -> None:
         for _ in range(2):
             for path in paths:
                 assert running.http.post(f"{path}/ask").status_code == 200
-                assert len(running.service.keeper.held) <= 3
+                assert len(running.service.holdings.held) <= 3
 
 
 def test_stopping_snapshots_and_releases(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_everything_can_be_exported(running: Running, tmp_path: Path) -> None:
     path = running.create()
     running.http.post(f"{path}/ask_many", json={"count": 4})
     running.http.post(f"{path}/tell", json={"id": "button-2", "reward": 0.5})
-    for format, read in (("jsonl", pl.read_ndjson), ("csv", pl.read_csv), ("parquet", pl.read_parquet)):  # noqa: A001
+    for format, read in (("jsonl", pl.read_ndjson), ("csv", pl.read_csv), ("parquet", pl.read_parquet)):
         response = running.http.get(f"{path}/export", params={"format": format})
         assert f"button.{format}" in response.headers["content-disposition"]
         (tmp_path / "file").write_bytes(response.content)

@@ -15,7 +15,7 @@ def prepare(running: Running) -> None:
 
 
 def check_memory(running: Running) -> None:
-    for held in running.service.keeper.held.values():
+    for held in running.service.holdings.held.values():
         assert folded(running.service.store, held.id, held.writer.seq).data == held.session.snapshot()
 
 

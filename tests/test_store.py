@@ -69,7 +69,7 @@ act = st.one_of(
 def test_the_log_is_the_session(name: str, acts: list[Any], timeout: Any, default: Any, keep: bool) -> None:
     """At any point the Session from the Store is the Session that wrote, byte for byte; nothing more."""
     one, other, clock = db.Store("sqlite://"), None, Clock()
-    other = db.Store(f"sqlite:///{one.engine.url.database}")
+    other = db.Store(f"sqlite:///{one._database.engine.url.database}")
     one.create("x", arms=["a", "b"], policy=lively(name), timeout=timeout, default_reward=default, explore=0.1 * keep)
     here, there = one, other
     writer = here.acquire("x")
@@ -158,7 +158,7 @@ def test_any_decision_is_explained_by_few_events(monkeypatch: pytest.MonkeyPatch
             live[decision.step] = session.explain(decision)
             session.ask_many(3)
             session.tell_many([(f"x-{step}", step % 5 / 5) for step in range(decision.step, decision.step + 4)])
-    with store.reading() as connection:
+    with store._database.reading() as connection:
         rows = connection.execute(snapshots.select().order_by(snapshots.c.seq)).all()
     assert len(rows) == 16
     assert [row.whole for row in rows] == [False] * 14 + [True] * 2
@@ -195,11 +195,11 @@ def test_a_damaged_snapshot_costs_time_only(damage: bytes) -> None:
             session.ask_many(2)
             store.snapshot(session._writer)
         written = session._writer.session.snapshot()
-        with store.writing() as connection:
+        with store._database.writing() as connection:
             connection.execute(update(snapshots).where(snapshots.c.seq == 6).values(data=damage))
     writer = store.acquire("x")
     assert (writer.saved, writer.session.snapshot() == written) == (4, True)
-    with store.writing() as connection:
+    with store._database.writing() as connection:
         connection.execute(update(snapshots).values(data=damage))
     again = store.reload(writer)
     assert (again.saved, again.session.snapshot() == written) == (0, True)
@@ -331,7 +331,7 @@ def test_many_may_open_a_new_database_at_once(tmp_path: Path, kind: str) -> None
 def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     store = db.Store(url)
-    with store.writing() as connection:
+    with store._database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(db.InputError, match=r"newer version \(schema 9999.*pip install --upgrade"):
         db.Store(url)
@@ -382,7 +382,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     store = db.Store(f"sqlite:///{tmp_path / 'store.db'}")
     with store.open("x", arms=["a", "b"]) as session:
         session.ask_many(10)
-        with store.reading() as connection:
+        with store._database.reading() as connection:
             pages = connection.execute(text("PRAGMA page_count")).scalar_one()
         store.close()  # so that the limit is set in a new connection
         from sqlalchemy import event
@@ -390,10 +390,10 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         def full(connection: Any, _: Any) -> None:
             connection.execute(f"PRAGMA max_page_count = {pages}")
 
-        event.listen(store.engine, "connect", full)
+        event.listen(store._database.engine, "connect", full)
         with pytest.raises(StoreError, match="disk is full"):
             session.ask_many(10_000)
-        event.remove(store.engine, "connect", full)
+        event.remove(store._database.engine, "connect", full)
         store.close()
         assert session.ask().step == 11
     assert store.experiment("x").last_seq == 11
@@ -409,17 +409,17 @@ def test_a_lost_connection_loses_nothing() -> None:
         store = db.Store(url)
         with store.open("x", arms=["a", "b"]) as session:
             first = session.ask()
-            good = store._insert
+            good = store._log.insert
 
             def cut(connection: Any, rows: Any) -> None:
                 good(connection, rows)
-                with store.reading() as another:
+                with store._database.reading() as another:
                     another.execute(text(TERMINATE))
 
-            store._insert = cut  # type: ignore[method-assign]
+            store._log.insert = cut  # type: ignore[method-assign]
             with pytest.raises(StoreError):
                 session.tell(first.id, 0.5)
-            store._insert = good  # type: ignore[method-assign]
+            store._log.insert = good  # type: ignore[method-assign]
             assert session.tell(first.id, 0.75) is Outcome.NEW
             assert session.ask().step == 2
         assert isinstance(told := store.reward("x", 1), Told)
@@ -443,7 +443,7 @@ def test_a_connection_that_died_while_idle_is_replaced(monkeypatch: pytest.Monke
 
 def test_commits_are_on_disk(tmp_path: Path) -> None:
     """A database may be set up to acknowledge before that; ours may not."""
-    with db.Store(f"sqlite:///{tmp_path / 'store.db'}").writing() as connection:
+    with db.Store(f"sqlite:///{tmp_path / 'store.db'}")._database.writing() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
     with postgres.database() as url:
@@ -452,7 +452,7 @@ def test_commits_are_on_disk(tmp_path: Path) -> None:
             connection.execute(text(f"ALTER DATABASE {admin.url.database} SET synchronous_commit = off"))
         admin.dispose()
         store = db.Store(url)
-        with store.writing() as connection:
+        with store._database.writing() as connection:
             assert connection.execute(text("SHOW synchronous_commit")).scalar() == "on"
         store.close()
 
@@ -563,11 +563,11 @@ def test_queries_use_the_indexes(tmp_path: Path) -> None:
             explained = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
             seen.extend(row[3] for row in explained)
 
-    event.listen(store.engine, "before_cursor_execute", note)
+    event.listen(store._database.engine, "before_cursor_execute", note)
     store.reward("x", 3)
     store.explain("x", 3)
     store.export("x", tmp_path / "x.csv")
     assert any("asked_once" in line for line in seen)
     assert any("answered_once" in line for line in seen)
     assert not [line for line in seen if "SCAN" in line or "TEMP B-TREE" in line]
-    assert inspect(store.engine).get_indexes("events")
+    assert inspect(store._database.engine).get_indexes("events")

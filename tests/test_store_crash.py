@@ -58,11 +58,11 @@ import os, signal, sys
 import driftbandits as db
 store = db.Store(sys.argv[1])
 writer = store.acquire("one")
-insert = store._insert
+insert = store._log.insert
 def insert_and_die(connection, rows):
     insert(connection, rows)
     os.kill(os.getpid(), signal.SIGKILL)
-store._insert = insert_and_die
+store._log.insert = insert_and_die
 writer.session.ask_many(100)
 store.append([(writer, writer.session.journal)])
 """

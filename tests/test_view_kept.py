@@ -104,7 +104,7 @@ def test_a_view_that_cannot_be_read_is_made_again(store: Store, data: bytes) -> 
     grow(store, writer, 100)
     view = open_view(store, writer)
     store.save_view(writer, view.seq, pack_view(view))
-    with store.writing() as connection:
+    with store._database.writing() as connection:
         connection.execute(update(views).values(data=data))
     assert open_view(store, writer).step == 100
 

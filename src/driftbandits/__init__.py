@@ -6,6 +6,7 @@ Names are resolved when they are first used, so that importing the package costs
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -19,6 +20,7 @@ _HOMES = {
     "SnoozeItTight": "policies",
     "Bernoulli": "noise",
     "Decision": "decisions",
+    "DriftbanditsError": "errors",
     "Session": "session",
     "Store": "store",
     "Bounded": "noise",
@@ -70,7 +72,8 @@ _HOMES = {
 }
 _MODULES = {"bounds": "theory.bounds", "instances": "instances", "studies": "studies", "testing": "testing"}
 
-__all__ = [*_HOMES, *_MODULES]
+# Where the Store's packages are not installed, everything else can still be had by a star.
+__all__ = [name for name in (*_HOMES, *_MODULES) if name != "Store" or find_spec("sqlalchemy")]
 
 
 def __getattr__(name: str) -> Any:
@@ -92,6 +95,7 @@ if TYPE_CHECKING:
     from driftbandits.decisions import Decision as Decision
     from driftbandits.detections import detection_table as detection_table
     from driftbandits.detections import plot_detections as plot_detections
+    from driftbandits.errors import DriftbanditsError as DriftbanditsError
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
     from driftbandits.errors import PolicyError as PolicyError

@@ -16,7 +16,7 @@ from driftbandits.cli_replay import replay
 from driftbandits.cli_serve import serve, token
 from driftbandits.cli_store import experiments, export
 from driftbandits.cli_sweep import sweep
-from driftbandits.errors import InputError, Unfinished
+from driftbandits.errors import DriftbanditsError, InputError
 
 app = App(
     name="driftbandits",
@@ -278,18 +278,15 @@ def _show_warning(message: Warning | str, *details: Any) -> None:
 
 
 def main() -> None:
-    """Entry point: bad input is one line on standard error and exit code 2; a lost machine 1; Ctrl-C 130."""
+    """Entry point: bad input is one line on standard error and exit code 2; what the machine lacks 1; Ctrl-C 130."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # no δ in a pipe of Windows; better a ? than a traceback
     try:
         app()
-    except InputError as error:
+    except DriftbanditsError as error:
         print(f"driftbandits: {error}", file=sys.stderr)
-        sys.exit(2)
-    except Unfinished as error:
-        print(f"driftbandits: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, InputError) else 1)
     except KeyboardInterrupt:
         print("driftbandits: stopped", file=sys.stderr)
         sys.exit(130)

@@ -24,9 +24,12 @@ def demo(*, port: int = 8000, browser: bool = True) -> None:
     import webbrowser
     from pathlib import Path
 
-    from driftbandits.demo import run_world
-    from driftbandits.service.run import serve
-    from driftbandits.service.settings import Settings
+    from driftbandits.extras import needs
+
+    with needs("client,serve", "the demo"):
+        from driftbandits.demo import run_world
+        from driftbandits.service.run import serve
+        from driftbandits.service.settings import Settings
 
     port = _free(port)
     url = f"http://127.0.0.1:{port}"

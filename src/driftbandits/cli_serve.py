@@ -50,11 +50,14 @@ def serve(
 
 def settings(given: dict[str, Any]) -> Any:
     """Settings from options and environment; what is wrong is one line."""
-    from pydantic import ValidationError
-
     from driftbandits.errors import InputError
-    from driftbandits.service.errors import explain_invalid
-    from driftbandits.service.settings import Settings
+    from driftbandits.extras import needs
+
+    with needs("serve", "the service"):
+        from pydantic import ValidationError
+
+        from driftbandits.service.errors import explain_invalid
+        from driftbandits.service.settings import Settings
 
     try:
         return Settings(**given)

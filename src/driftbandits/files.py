@@ -1,24 +1,35 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, and are on disk when they are there."""
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from driftbandits.errors import InputError
 
+UNSYNCABLE = (errno.EACCES, errno.EINVAL, errno.ENOTSUP)
+"""What is said of folders that this system, or this user, cannot sync: then names come to disk in their own time."""
+
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place when the block ends well, and vanishes when it does not."""
-    temporary = _file_beside(Path(path))
+    """A temporary path beside ``path`` that takes its place when the block ends well, and vanishes when it does not.
+
+    Its bytes are on disk before it takes the place, and its name after: when the power fails, the file is the old one
+    or the new one, and once the block has ended the new one.
+    """
+    target = Path(path)
+    temporary = _file_beside(target)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+        temporary.replace(target)
+        _sync_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -29,18 +40,27 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _file_beside(target: Path) -> Path:
-    if target.is_dir():
-        raise InputError(f"cannot write {target}: it is a directory. Choose another place.")
+    """A new, empty file with the rights that any new file of this process gets."""
+    made = target.parent / f".{target.stem}-{secrets.token_hex(8)}{target.suffix}.tmp"
     try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a directory")
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=f"{target.suffix}.tmp")
+        os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}. Choose another place.") from error
-    os.close(handle)
-    return Path(name)
+    return made
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _sync_folder(folder: Path) -> None:
+    if not hasattr(os, "O_DIRECTORY"):  # Windows cannot
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in UNSYNCABLE:
+            raise

@@ -49,6 +49,8 @@ class Session:
     does. The last ``remember`` answered Decisions are remembered: to tell the same reward again is fine, to tell
     another is a conflict.
 
+    A Session has no lock: it is for one thread at a time. ``Store.open`` gives one that threads may share.
+
     >>> session = Session(arms=["red", "blue"])
     >>> decision = session.ask()
     >>> decision.arm

@@ -8,8 +8,11 @@
 An experiment has the verbs of a ``Session``, and raises the same exceptions. Needs httpx, and nothing of the service.
 """
 
-from driftbandits.client.aio import AsyncClient, AsyncRemoteSession
-from driftbandits.client.calls import RefusedError, UnavailableError
-from driftbandits.client.sync import Client, RemoteSession
+from driftbandits.extras import needs
+
+with needs("client", "the client"):
+    from driftbandits.client.aio import AsyncClient, AsyncRemoteSession
+    from driftbandits.client.calls import RefusedError, UnavailableError
+    from driftbandits.client.sync import Client, RemoteSession
 
 __all__ = ["AsyncClient", "AsyncRemoteSession", "Client", "RefusedError", "RemoteSession", "UnavailableError"]

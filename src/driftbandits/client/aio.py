@@ -13,7 +13,7 @@ from typing import Any, Self
 import httpx
 
 from driftbandits.client import calls
-from driftbandits.client.calls import Answer, Call, RefusedError, UnavailableError
+from driftbandits.client.calls import Call, Found, RefusedError, UnavailableError
 from driftbandits.decisions import Decision, Outcome
 from driftbandits.files import written_whole
 
@@ -75,7 +75,7 @@ class AsyncClient:
                 async for chunk in response.aiter_bytes():
                     file.write(chunk)
 
-    async def do(self, call: Call[Answer]) -> Answer:
+    async def do(self, call: Call[Found]) -> Found:
         """Send a call until it is answered."""
         until, attempt = time.monotonic() + self.patience, 0
         while True:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 from urllib.parse import quote
 
+import httpx
+
 from driftbandits.checks import is_reward
 from driftbandits.decisions import (
     ConflictError,
@@ -18,14 +20,9 @@ from driftbandits.decisions import (
     TooOldError,
     UnknownDecisionError,
 )
-from driftbandits.errors import InputError
+from driftbandits.errors import DriftbanditsError, InputError
 
-try:
-    import httpx
-except ModuleNotFoundError:  # said in plain words before anything else can go wrong
-    raise InputError("the client needs httpx: pip install 'driftbandits[client]'") from None
-
-Answer = TypeVar("Answer")
+Found = TypeVar("Found")
 LONGEST_PAUSE = 5.0
 TRANSIENT = (502, 503, 504)
 AS_SESSIONS_RAISE: dict[str, type[InputError]] = {
@@ -45,18 +42,18 @@ class RefusedError(InputError):
         self.status, self.code = status, code
 
 
-class UnavailableError(ConnectionError):
+class UnavailableError(DriftbanditsError, ConnectionError):
     """The service did not answer, or could not, while the client had patience. Nothing is known of the call."""
 
 
 @dataclass
-class Call(Generic[Answer]):
+class Call(Generic[Found]):
     """One request, the same at every attempt: its key makes sure that it is done once."""
 
     method: str
     path: str
     body: dict[str, Any] | None
-    read: Callable[[Any], Answer]
+    read: Callable[[Any], Found]
     headers: dict[str, str] = field(default_factory=lambda: {"Idempotency-Key": uuid.uuid4().hex})
 
 
@@ -119,7 +116,7 @@ def set_status(id: str, verb: str) -> Call[dict[str, Any]]:
     return Call("POST", f"{_at(id)}/{verb}", None, dict)
 
 
-def export(id: str, format: str) -> Call[Any]:  # noqa: A002
+def export(id: str, format: str) -> Call[Any]:
     """The log, as a stream of bytes."""
     return _get(f"{_at(id)}/export?format={quote(format)}", lambda found: found)
 
@@ -162,7 +159,7 @@ def headers_of(token: str | None) -> dict[str, str]:
     return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
-def _get(path: str, read: Callable[[Any], Answer]) -> Call[Answer]:
+def _get(path: str, read: Callable[[Any], Found]) -> Call[Found]:
     return Call("GET", path, None, read, {})
 
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import httpx
 
 from driftbandits.client import calls
-from driftbandits.client.calls import Answer, Call, RefusedError, UnavailableError
+from driftbandits.client.calls import Call, Found, RefusedError, UnavailableError
 from driftbandits.decisions import Decision, Outcome
 from driftbandits.files import written_whole
 
@@ -77,7 +77,7 @@ class Client:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
 
-    def do(self, call: Call[Answer]) -> Answer:
+    def do(self, call: Call[Found]) -> Found:
         """Send a call until it is answered."""
         until, attempt = time.monotonic() + self.patience, 0
         while True:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
-from driftbandits.errors import InputError
-from driftbandits.service.keeper import Keeper
+from driftbandits.errors import DriftbanditsError, InputError
+from driftbandits.service.holdings import Holdings
 from driftbandits.service.settings import Settings, is_loopback
 from driftbandits.store import Store, Token
 
@@ -19,11 +19,11 @@ FRESH = 5.0
 MOST_CACHED = 10_000
 
 
-class NoTokenError(Exception):
+class NoTokenError(DriftbanditsError):
     """The request has no token that is good (401)."""
 
 
-class ForbiddenError(Exception):
+class ForbiddenError(DriftbanditsError):
     """The request may not do this (403)."""
 
 
@@ -44,8 +44,8 @@ def auth_needed(settings: Settings, store: Store) -> bool:
 class Access:
     """Checks requests. Tokens are looked up in the Store, and remembered for some seconds."""
 
-    def __init__(self, keeper: Keeper, needed: bool) -> None:
-        self._keeper, self.needed = keeper, needed
+    def __init__(self, holdings: Holdings, needed: bool) -> None:
+        self._holdings, self.needed = holdings, needed
         self._known: dict[str, tuple[float, Token | None]] = {}
 
     async def check(self, request: HTTPConnection, scope: str) -> None:
@@ -64,7 +64,7 @@ class Access:
             raise NoTokenError("this needs a token: send the header 'Authorization: Bearer TOKEN'")
         until, token = self._known.get(secret, (0.0, None))
         if time.monotonic() > until:
-            token = await self._keeper.in_thread(self._keeper.store.token, secret)
+            token = await self._holdings.in_thread(self._holdings.store.token, secret)
             if len(self._known) >= MOST_CACHED:
                 self._known.clear()
             self._known[secret] = time.monotonic() + FRESH, token

@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from driftbandits.service import decisions, experiments, reference
 from driftbandits.service.access import Access, auth_needed
+from driftbandits.service.answers import Answers
 from driftbandits.service.dashboard import routes as dashboard
 from driftbandits.service.errors import add_error_handlers, refuse
 from driftbandits.service.gate import Gate
-from driftbandits.service.keeper import Keeper
+from driftbandits.service.holdings import Holdings
 from driftbandits.service.metrics import Metrics
-from driftbandits.service.replies import Replies
 from driftbandits.service.settings import Settings
 from driftbandits.service.state import Service, admit
 from driftbandits.store import Store, StoreError
@@ -33,10 +33,10 @@ def create_app(settings: Settings | None = None) -> Gate:
         store = Store(settings.store, lease=settings.lease)
         try:
             needed = auth_needed(settings, store)
-            keeper = Keeper(store, settings, metrics)
-            app.state.service = Service(settings, store, metrics, keeper, Replies(keeper), Access(keeper, needed))
+            holdings = Holdings(store, settings, metrics)
+            app.state.service = Service(settings, store, metrics, holdings, Answers(holdings), Access(holdings, needed))
             yield
-            await keeper.close()
+            await holdings.close()
         finally:
             store.close()
 
@@ -68,9 +68,9 @@ def _add_probes(app: FastAPI, metrics: Metrics) -> None:
     @app.get("/readyz", include_in_schema=False)
     async def readyz(request: Request) -> Response:
         """It can reach its store."""
-        keeper = request.app.state.service.keeper
+        holdings = request.app.state.service.holdings
         try:
-            await keeper.in_thread(keeper.store.experiments, "", 1)
+            await holdings.in_thread(holdings.store.experiments, "", 1)
         except StoreError:
             return refuse(503, "store", "the store cannot be reached", {"Retry-After": "1"})
         return Response('{"status":"ready"}', media_type="application/json")

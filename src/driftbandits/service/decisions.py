@@ -101,7 +101,7 @@ async def explain(
 ) -> dict[str, Any]:
     """Why that arm: what the policy knew and thought at that Decision, however long ago."""
     service = await admit(request, "read")
-    held = service.keeper.here(experiment)
+    held = service.holdings.here(experiment)
     if held is not None:
         try:
             return held.session.explain(decision).as_dict()
@@ -110,7 +110,7 @@ async def explain(
     step = step_of(decision, experiment)
     if step is None:
         raise UnknownDecisionError(f"there is no Decision {decision!r} in {experiment!r}")
-    return (await service.keeper.in_thread(service.store.explain, experiment, step)).as_dict()
+    return (await service.holdings.in_thread(service.store.explain, experiment, step)).as_dict()
 
 
 async def _perform(service: Service, request: Request, body: bytes, work: Callable[[Held], str]) -> Response:
@@ -131,13 +131,13 @@ def _take(service: Service, held: Held, rewards: Sequence[models.Tell], known: d
 async def _forgotten(service: Service, request: Request, rewards: Sequence[models.Tell]) -> dict[int, Outcome]:
     """What becomes of rewards whose Decisions the Session no longer remembers: only the log knows."""
     id = request.path_params["experiment"]
-    session = (service.keeper.here(id) or await service.keeper.get(id)).session
+    session = (service.holdings.here(id) or await service.holdings.get(id)).session
     found = {}
     for index, told in enumerate(rewards):
         if not session.remembers(told["id"]):
             step = step_of(told["id"], id)
             if step is not None and step <= session.step:
-                found[index] = await service.keeper.in_thread(service.store.outcome, id, step, told["reward"])
+                found[index] = await service.holdings.in_thread(service.store.outcome, id, step, told["reward"])
     return found
 
 

@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from driftbandits.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
-from driftbandits.errors import InputError
+from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.service.access import ForbiddenError, NoTokenError
+from driftbandits.service.answers import ReusedKeyError
 from driftbandits.service.held import ArchivedError, PausedError
-from driftbandits.service.replies import ReusedKeyError
 from driftbandits.store import BusyError, ExperimentExistsError, StoreError, UnknownExperimentError
 
 RETRY_AFTER = "1"
@@ -92,5 +92,5 @@ def add_error_handlers(app: FastAPI) -> None:
     async def on_error(request: Request, error: Exception) -> Response:
         return refuse_for(error, request.url.path)
 
-    for kind in (InputError, NoTokenError, ForbiddenError, RequestValidationError, HTTPException, Exception):
+    for kind in (DriftbanditsError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, on_error)

@@ -16,8 +16,8 @@ from starlette.responses import FileResponse, Response
 from driftbandits.errors import InputError
 from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.service import models
+from driftbandits.service.answers import LONGEST_KEY, digest_of
 from driftbandits.service.direct import REFUSALS
-from driftbandits.service.replies import LONGEST_KEY, digest_of
 from driftbandits.service.state import Service, admit
 from driftbandits.store import Answer, UnknownExperimentError
 from driftbandits.store import Experiment as Stored
@@ -40,7 +40,7 @@ async def create(request: Request, new: models.NewExperiment, key: Key = None) -
         return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **declared))
 
     if key is None:
-        text = await service.keeper.in_thread(make)
+        text = await service.holdings.in_thread(make)
     else:
         digest = digest_of(request.scope["path"], await request.body())
 
@@ -48,9 +48,9 @@ async def create(request: Request, new: models.NewExperiment, key: Key = None) -
             def keep(created: Stored) -> Answer:
                 return Answer(key, digest, _shown(service, created))
 
-            return await service.keeper.in_thread(make, keep)
+            return await service.holdings.in_thread(make, keep)
 
-        text = await service.replies.kept(NO_EXPERIMENT, key, digest, do)
+        text = await service.answers.once(NO_EXPERIMENT, key, digest, do)
     return Response(text, 201, {"Location": f"/v1/experiments/{new.id}"}, "application/json")
 
 
@@ -62,7 +62,7 @@ async def list_experiments(
 ) -> models.Experiments:
     """Experiments in the order of their ids."""
     service = await admit(request, "read")
-    found = await service.keeper.in_thread(service.store.experiments, after.replace("\0", ""), limit + 1)
+    found = await service.holdings.in_thread(service.store.experiments, after.replace("\0", ""), limit + 1)
     shown = [show(service, each) for each in found[:limit]]
     return models.Experiments(experiments=shown, next=shown[-1].id if len(found) > limit else None)
 
@@ -96,7 +96,7 @@ async def archive(request: Request, experiment: str) -> models.Experiment:
 async def export(
     request: Request,
     experiment: str,
-    format: Literal["jsonl", "csv", "parquet"] = "jsonl",  # noqa: A002
+    format: Literal["jsonl", "csv", "parquet"] = "jsonl",
 ) -> FileResponse:
     """The whole log, one row a Decision."""
     service = await admit(request, "read")
@@ -104,7 +104,7 @@ async def export(
     folder = tempfile.TemporaryDirectory(prefix="driftbandits-export-")
     path = Path(folder.name) / f"{experiment}.{format}"
     try:
-        await service.keeper.in_thread(service.store.export, experiment, path)
+        await service.holdings.in_thread(service.store.export, experiment, path)
     except BaseException:
         folder.cleanup()
         raise
@@ -113,8 +113,8 @@ async def export(
 
 async def _set_status(request: Request, id: str, status: str) -> models.Experiment:
     service = await admit(request, "admin")
-    held = await service.keeper.get(id)  # only the service that makes its Decisions can stop them
-    await service.keeper.in_thread(service.store.set_status, id, status)
+    held = await service.holdings.get(id)  # only the service that makes its Decisions can stop them
+    await service.holdings.in_thread(service.store.set_status, id, status)
     held.status = status
     return show(service, await _stored(service, id))
 
@@ -124,13 +124,13 @@ async def _stored(service: Service, id: str) -> Stored:
         check_id(id)
     except InputError:
         raise UnknownExperimentError(f"there is no experiment {id!r}") from None
-    return await service.keeper.in_thread(service.store.experiment, id)
+    return await service.holdings.in_thread(service.store.experiment, id)
 
 
 def show(service: Service, stored: Stored) -> models.Experiment:
     """An experiment as the Store has it, with what is in memory here."""
     declared = {name: getattr(stored, name) for name in models.Experiment.model_fields if hasattr(stored, name)}
-    held = service.keeper.held.get(stored.id)
+    held = service.holdings.held.get(stored.id)
     live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt")}
     return models.Experiment(**declared | live, events=stored.last_seq)
 

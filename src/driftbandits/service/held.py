@@ -1,4 +1,4 @@
-"""An experiment in this service's memory."""
+"""An experiment that this service holds: in its memory, and its to write."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Batch:
 
 
 class Held:
-    """One experiment that this service writes: its Session, and what of it is on the way to disk.
+    """One experiment that this service holds: its Session, and what of it is on the way to disk.
 
     ``staged`` goes into the next commit, ``writing`` is in the present one.
     """

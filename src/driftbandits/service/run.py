@@ -9,14 +9,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import structlog
-import uvicorn
 
 from driftbandits.errors import InputError
+from driftbandits.extras import needs
 from driftbandits.service.access import auth_needed
 from driftbandits.service.app import create_app
 from driftbandits.service.logs import set_up_logs
 from driftbandits.service.settings import Settings
 from driftbandits.store import Store
+
+with needs("serve", "the service"):
+    import uvicorn
 
 GRACE = 10
 """Seconds that requests under way are given at shutdown."""

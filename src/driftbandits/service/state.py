@@ -9,12 +9,12 @@ from starlette.requests import HTTPConnection
 
 from driftbandits.errors import InputError
 from driftbandits.service.access import Access
+from driftbandits.service.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.held import Held
-from driftbandits.service.keeper import Keeper
+from driftbandits.service.holdings import Holdings
 from driftbandits.service.metrics import Metrics
-from driftbandits.service.replies import LONGEST_KEY, Replies, digest_of
 from driftbandits.service.settings import Settings
-from driftbandits.store import Store
+from driftbandits.store import Answer, Store
 
 
 @dataclass
@@ -24,16 +24,22 @@ class Service:
     settings: Settings
     store: Store
     metrics: Metrics
-    keeper: Keeper
-    replies: Replies
+    holdings: Holdings
+    answers: Answers
     access: Access
 
     async def perform(self, id: str, path: str, key: str | None, body: bytes, work: Callable[[Held], str]) -> str:
         """Let ``work`` change a Session, and give its answer once that is on disk. With a key, once and for all."""
-        held = self.keeper.here(id) or await self.keeper.get(id)
+        held = self.holdings.here(id) or await self.holdings.get(id)
         if key is None:
-            return await self.keeper.durably(held, work)
-        return await self.replies.once(held, key, digest_of(path, body), work)
+            return await self.holdings.durably(held, work)
+        digest = digest_of(path, body)
+
+        async def do() -> str:
+            here = await self.holdings.get(id)  # it may have been let go meanwhile
+            return await self.holdings.durably(here, work, lambda response: Answer(key, digest, response))
+
+        return await self.answers.once(held.writer.experiment.key, key, digest, do)
 
 
 async def admit(request: HTTPConnection, scope: str) -> Service:

@@ -19,9 +19,10 @@ A service, which has many experiments and commits for all of them at once, uses 
 - ``append([(writer, events), ...])``: one transaction for all, on disk when it returns. A writer that was taken over
   gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
   ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction.
-- ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 10,000 events or so.
+- ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.
 - ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; nobody needs to be its writer for that.
-- ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``prune_answers``.
+- ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
+  ``save_view``.
 
 >>> writer = store.acquire("button")
 >>> decision = writer.session.ask()
@@ -35,32 +36,23 @@ A service, which has many experiments and commits for all of them at once, uses 
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-from driftbandits.errors import InputError
+from driftbandits.extras import needs
 from driftbandits.store.errors import (
     BusyError,
     ExperimentExistsError,
     FencedError,
     StoreError,
+    StoreUnavailableError,
     UnknownExperimentError,
+    UnusableStoreError,
 )
 
-if TYPE_CHECKING or (find_spec("sqlalchemy") and find_spec("alembic")):
+with needs("serve", "a Store"):
     from driftbandits.store.answers import Answer
     from driftbandits.store.experiments import Experiment
     from driftbandits.store.store import Store
     from driftbandits.store.tokens import Token
     from driftbandits.store.writers import Writer
-else:
-
-    class Store:
-        """Stands for the Store where what it needs is not installed."""
-
-        def __init__(self, *_: Any, **__: Any) -> None:
-            raise InputError("a Store needs SQLAlchemy and alembic: pip install 'driftbandits[serve]'")
-
 
 __all__ = [
     "Answer",
@@ -70,7 +62,9 @@ __all__ = [
     "FencedError",
     "Store",
     "StoreError",
+    "StoreUnavailableError",
     "Token",
     "UnknownExperimentError",
+    "UnusableStoreError",
     "Writer",
 ]

@@ -24,36 +24,41 @@ NO_EXPERIMENT = 0
 CHUNK = 1000
 
 
-class Answers(Database):
-    """Verbs on idempotency keys; ``append`` writes them, in one transaction with what the request did."""
+class Answers:
+    """The answers. They are written in one transaction with what the request did."""
 
-    def answers(self, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Answer]:
-        """What was answered to those of the (scope, key) that were answered."""
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Answer]:
+        """By (scope, key), as far as there are any."""
         where = tuple_(answers.c.experiment, answers.c.idempotency_key)
         found = {}
-        with self.reading() as connection:
+        with self._database.reading() as connection:
             for first in range(0, len(asked), CHUNK):
                 statement = select(answers).where(where.in_(asked[first : first + CHUNK]))
                 for row in connection.execute(statement):
                     found[row.experiment, row.idempotency_key] = Answer(row.idempotency_key, row.digest, row.response)
         return found
 
-    def prune_answers(self, age: float) -> int:
-        """Forget answers older than ``age`` seconds; returns how many."""
-        with self.writing() as connection:
-            return connection.execute(delete(answers).where(answers.c.created < self.clock() - age)).rowcount
+    def prune(self, age: float) -> int:
+        """Forget those older than ``age`` seconds; returns how many."""
+        before = self._database.clock() - age
+        with self._database.writing() as connection:
+            return connection.execute(delete(answers).where(answers.c.created < before)).rowcount
 
-    def _keep(self, connection: Connection, kept: list[tuple[int, Answer]]) -> None:
+    def keep(self, connection: Connection, kept: list[tuple[int, Answer]]) -> None:
+        """Write answers, each with its scope."""
         if kept:
-            now = self.clock()
+            now = self._database.clock()
             rows = [
                 {
-                    "experiment": key,
+                    "experiment": scope,
                     "idempotency_key": answer.key,
                     "digest": answer.digest,
                     "response": answer.response,
                     "created": now,
                 }
-                for key, answer in kept
+                for scope, answer in kept
             ]
             connection.execute(insert(answers), rows)

@@ -14,11 +14,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits.errors import InputError
-from driftbandits.store.errors import StoreError
+from driftbandits.extras import needs
+from driftbandits.store.errors import StoreError, StoreUnavailableError, UnusableStoreError
 from driftbandits.store.migrate import migrate
 
 PATIENCE = 10.0
@@ -31,27 +32,26 @@ EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:
 
 
 class Database:
-    """Opens the database, and brings its tables up to date."""
+    """Opens the database, and brings its tables up to date. ``clock`` tells the time to all who write to it."""
 
-    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
+    def __init__(self, url: str, existing: bool) -> None:
         parsed = _parsed(url)
         self.url = parsed.render_as_string(hide_password=True)
-        self.lease = lease
         self.clock = time.time
         self._errors: tuple[type[Exception], ...] = (DBAPIError, PoolTimeoutError)
+        self._away: tuple[type[Exception], ...] = (OperationalError, InterfaceError, PoolTimeoutError)
         with self._plain_words():
             self.engine = self._connect(parsed, existing)
-            self._errors += (self.engine.dialect.loaded_dbapi.Error,)
+            driver = self.engine.dialect.loaded_dbapi  # while rows are copied in, it raises its own
+            self._errors += (driver.Error,)
+            self._away += (driver.OperationalError, driver.InterfaceError)
             weakref.finalize(self, self.engine.dispose)
             self._writes = self.engine.execution_options(writes=True)
             self.is_postgres = self.engine.dialect.name == "postgresql"
             migrate(self.engine)
 
     def close(self) -> None:
-        """Close all connections, as happens by itself when the Store is no longer used.
-
-        Writers that were not released can be taken over when their lease runs out or this process ends.
-        """
+        """Close all connections, as happens by itself when the Store is no longer used."""
         self.engine.dispose()
 
     @contextmanager
@@ -69,16 +69,14 @@ class Database:
     def _connect(self, url: URL, existing: bool) -> Engine:
         if url.drivername == "sqlite":
             return self._sqlite(url, existing)
-        try:
-            connect_args: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": int(PATIENCE)}
+        connect_args: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": int(PATIENCE)}
+        with needs("postgres", "PostgreSQL"):
             engine = create_engine(
                 url.set(drivername="postgresql+psycopg"),
                 isolation_level="READ COMMITTED",
                 pool_size=10,
                 connect_args=connect_args,
             )
-        except ModuleNotFoundError:
-            raise InputError("PostgreSQL needs psycopg: pip install 'driftbandits[postgres]'") from None
         event.listen(engine, "connect", _postgres_is_durable)
         event.listen(engine, "checkout", _still_there)
         return engine
@@ -113,7 +111,10 @@ class Database:
         try:
             yield
         except self._errors as error:
-            raise StoreError(f"{self.url}: {_in_plain_words(error)}") from error
+            said = " ".join(str(getattr(error, "orig", error)).split())
+            unnamed = StoreUnavailableError if isinstance(error, self._away) else StoreError, said
+            kind, words = next((found for part, found in WORDS.items() if part in said), unnamed)
+            raise kind(f"{self.url}: {words}") from error
 
 
 def _parsed(url: str) -> URL:
@@ -149,16 +150,18 @@ def _still_there(connection: Any, record: Any, _: Any) -> None:
     record.info["used"] = now
 
 
-WORDS = {
-    "unable to open database file": "cannot be opened: does the folder exist, and may you write there?",
-    "readonly database": "is read-only: a Store must be able to write",
-    "database is locked": f"has been locked by another program for {PATIENCE:.0f} seconds: let it finish, or stop it",
-    "not a database": "is not an SQLite database: name another file",
-    "disk is full": "the disk is full: nothing was written. Make room, and try again",
-    "disk I/O error": "the disk failed or is full: nothing was written",
+WORDS: dict[str, tuple[type[StoreError], str]] = {
+    "unable to open database file": (
+        UnusableStoreError,
+        "cannot be opened: does the folder exist, and may you write there?",
+    ),
+    "readonly database": (UnusableStoreError, "is read-only: a Store must be able to write"),
+    "not a database": (UnusableStoreError, "is not an SQLite database: name another file"),
+    "database is locked": (
+        StoreUnavailableError,
+        f"has been locked by another program for {PATIENCE:.0f} seconds: let it finish, or stop it",
+    ),
+    "disk is full": (StoreUnavailableError, "the disk is full: nothing was written. Make room, and try again"),
+    "disk I/O error": (StoreUnavailableError, "the disk failed or is full: nothing was written"),
 }
-
-
-def _in_plain_words(error: Exception) -> str:
-    said = str(getattr(error, "orig", error)).strip()
-    return next((words for part, words in WORDS.items() if part in said), " ".join(said.split()))
+"""What SQLite says, and in plain words."""

@@ -6,16 +6,18 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from driftbandits.decisions import Decision, Outcome, Settled, TooOldError
 from driftbandits.errors import InputError
 from driftbandits.explanation import Explanation
 from driftbandits.session import Session
 from driftbandits.store.errors import StoreError
-from driftbandits.store.writers import Writers
 
-Answered = TypeVar("Answered")
+if TYPE_CHECKING:
+    from driftbandits.store.store import Store
+
+Found = TypeVar("Found")
 
 
 class DurableSession:
@@ -25,7 +27,7 @@ class DurableSession:
     is lost: the next call starts from the log. It may be shared by threads.
     """
 
-    def __init__(self, store: Writers, id: str) -> None:
+    def __init__(self, store: Store, id: str) -> None:
         self._store, self._writer = store, store.acquire(id)
         self._status = self._writer.experiment.status
         self._turn = threading.Lock()
@@ -86,7 +88,7 @@ class DurableSession:
         with suppress(StoreError), self._turn:  # a Store out of reach will see the lease run out
             self._store.release(self._writer)
 
-    def _durably(self, call: Callable[[Session], Answered]) -> Answered:
+    def _durably(self, call: Callable[[Session], Found]) -> Found:
         with self._turn:
             if self._ended.is_set():
                 raise InputError("this session is closed: open it again")
@@ -94,12 +96,12 @@ class DurableSession:
                 self._writer = self._store.reload(self._writer)
             self._unclear = True  # until all is written, whatever ends this call: an error, or Ctrl-C
             try:
-                answered = call(self._writer.session)
+                found = call(self._writer.session)
             except InputError:  # refused; but what was due meanwhile has been settled
                 self._write()
                 raise
             self._write()
-            return answered
+            return found
 
     def _write(self) -> None:
         writer, session = self._writer, self._writer.session

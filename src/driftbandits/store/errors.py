@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from driftbandits.errors import InputError
+from driftbandits.errors import DriftbanditsError, InputError
 
 
-class StoreError(InputError):
-    """The database could not be reached, read or written. What was to be written is not acknowledged."""
+class StoreError(DriftbanditsError):
+    """A Store could not do what it was asked. What was to be written is not acknowledged."""
 
 
-class UnknownExperimentError(StoreError):
+class StoreUnavailableError(StoreError):
+    """The database is away: its server does not answer, its disk is full, another program has locked it. Try later."""
+
+
+class UnusableStoreError(StoreError, InputError):
+    """What the URL names cannot be a Store: its folder is not there, it is no database, or may not be written."""
+
+
+class UnknownExperimentError(StoreError, InputError):
     """No experiment has that id."""
 
 
-class ExperimentExistsError(StoreError):
+class ExperimentExistsError(StoreError, InputError):
     """An experiment of that id exists already."""
 
 
-class BusyError(StoreError):
+class BusyError(StoreError, InputError):
     """Another process is the experiment's writer: ``holder`` names it, ``url`` is where it answers, if it said so."""
 
     def __init__(self, message: str, holder: str, url: str | None, lease_until: float) -> None:
@@ -25,7 +33,7 @@ class BusyError(StoreError):
         self.holder, self.url, self.lease_until = holder, url, lease_until
 
 
-class FencedError(StoreError):
+class FencedError(StoreError, InputError):
     """This writer is the writer no longer: another took over, or the log moved on. Nothing was written.
 
     ``ids`` are the experiments concerned; for all others the writer may try again.

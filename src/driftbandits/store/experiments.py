@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,10 @@ from sqlalchemy.exc import IntegrityError
 
 from driftbandits.checks import check_drift
 from driftbandits.errors import InputError
-from driftbandits.policies import Policy
 from driftbandits.recipe import build, describe
 from driftbandits.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
+from driftbandits.store.database import Database
 from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError
 from driftbandits.store.schema import experiments, writers
 
@@ -75,36 +75,22 @@ EVERYTHING = select(
 ).join_from(experiments, writers, experiments.c.key == writers.c.experiment)
 
 
-class Experiments(Answers):
-    """Verbs on experiments."""
+class Experiments:
+    """The experiments."""
+
+    def __init__(self, database: Database, answers: Answers) -> None:
+        self._database, self._answers = database, answers
 
     def create(
         self,
         id: str,
-        *,
-        arms: Sequence[str],
-        policy: Policy | None = None,
-        seed: int = 0,
-        timeout: float | None = None,
-        default_reward: float | None = None,
-        explore: float = 0.0,
-        title: str = "",
-        drift: float | None = None,
-        answer: Callable[[Experiment], Answer] | None = None,
+        session: Session,
+        title: str,
+        drift: float | None,
+        answer: Callable[[Experiment], Answer] | None,
     ) -> Experiment:
-        """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
-
-        ``answer`` makes of the new experiment what is kept under an idempotency key, in the same transaction.
-        """
+        """Declare an experiment that begins as this Session; with ``answer``, also what is answered to its creator."""
         check_id(id)
-        session = Session(  # checks the rest
-            policy,
-            arms,
-            seed,
-            timeout=timeout,
-            default_reward=default_reward,
-            explore=explore,
-        )
         declared = {
             "id": id,
             "title": title,
@@ -112,13 +98,13 @@ class Experiments(Answers):
             "arms": json.dumps(session.arms),
             "seed": str(session.seed),
             "timeout": session.timeout,
-            "default_reward": None if default_reward is None else float(default_reward),
+            "default_reward": None if session.default_reward is None else float(session.default_reward),
             "explore": session.explore,
             "drift": None if drift is None else check_drift(drift),
-            "created": self.clock(),
+            "created": self._database.clock(),
             "status": "running",
         }
-        with self.writing() as connection:
+        with self._database.writing() as connection:
             try:
                 key = connection.execute(insert(experiments), declared).inserted_primary_key[0]  # type: ignore[index]
             except IntegrityError:
@@ -128,31 +114,34 @@ class Experiments(Answers):
             connection.execute(insert(writers), {"experiment": key, "last_seq": 0, "epoch": 0, "lease_until": 0.0})
             created = _experiment(connection.execute(EVERYTHING.where(experiments.c.key == key)).one())
             if answer is not None:
-                self._keep(connection, [(NO_EXPERIMENT, answer(created))])
+                self._answers.keep(connection, [(NO_EXPERIMENT, answer(created))])
         return created
 
-    def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
-        """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on."""
+    def listed(self, after: str, limit: int | None) -> list[Experiment]:
+        """So many behind the id ``after``, in the order of their ids."""
         statement = EVERYTHING.where(experiments.c.id > after).order_by(experiments.c.id).limit(limit)
-        with self.reading() as connection:
+        with self._database.reading() as connection:
             return [_experiment(row) for row in connection.execute(statement)]
 
-    def experiment(self, id: str) -> Experiment:
-        """One experiment; UnknownExperimentError if there is none of that id."""
-        with self.reading() as connection:
+    def find(self, id: str) -> Experiment:
+        """The one of that id."""
+        with self._database.reading() as connection:
             row = connection.execute(EVERYTHING.where(experiments.c.id == id)).one_or_none()
         if row is None:
-            raise UnknownExperimentError(f"there is no experiment {id!r} in {self.url}")
+            raise self._unknown(id)
         return _experiment(row)
 
     def set_status(self, id: str, status: str) -> None:
-        """Let it run, pause it, or archive it. The log stays."""
+        """One of STATUSES."""
         if status not in STATUSES:
             raise InputError(f"status must be one of {', '.join(STATUSES)}; got {status!r}")
-        with self.writing() as connection:
+        with self._database.writing() as connection:
             changed = connection.execute(update(experiments).where(experiments.c.id == id).values(status=status))
         if not changed.rowcount:
-            raise UnknownExperimentError(f"there is no experiment {id!r} in {self.url}")
+            raise self._unknown(id)
+
+    def _unknown(self, id: str) -> UnknownExperimentError:
+        return UnknownExperimentError(f"there is no experiment {id!r} in {self._database.url}")
 
 
 def check_id(id: str) -> None:

@@ -11,8 +11,8 @@ from sqlalchemy import and_, select, text
 
 from driftbandits.errors import InputError
 from driftbandits.files import written_whole
+from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
-from driftbandits.store.log import Log
 from driftbandits.store.schema import events
 
 if TYPE_CHECKING:
@@ -21,77 +21,64 @@ if TYPE_CHECKING:
 ROWS = 50_000
 
 
-class Exports(Log):
-    """The verb ``export``."""
+def export_log(
+    database: Database, experiment: Experiment, path: str | os.PathLike[str], shown: Callable[[int], None]
+) -> int:
+    """Write one row for each Decision, whole or not at all; returns how many."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
 
-    def export(
-        self,
-        id: str,
-        path: str | os.PathLike[str],
-        shown: Callable[[int], None] = lambda rows: None,
-    ) -> int:
-        """Write one row for each Decision to a .parquet, .csv or .jsonl file, whole or not at all; returns how many.
+    ending = Path(path).suffix
+    if ending not in (".parquet", ".csv", ".jsonl"):
+        raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
+    columns = dict.fromkeys(("time", "due", "probability", "reward"), pl.Float64)
+    schema = {"id": pl.String, "step": pl.Int64, "arm": pl.String, **columns}
+    schema |= {"settled": pl.String, "told_at": pl.Float64}
+    written = 0
 
-        ``reward`` is what the policy learnt: what was told, or the default in its place; null when it was dropped or
-        is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. The file
-        shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
-        """
-        import polars as pl
-        from polars.io.plugins import register_io_source
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        nonlocal written
+        for rows in _decisions(database, experiment):
+            yield pl.DataFrame(rows, schema, orient="row")
+            written += len(rows)
+            shown(written)
 
-        ending = Path(path).suffix
-        if ending not in (".parquet", ".csv", ".jsonl"):
-            raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
-        experiment = self.experiment(id)
-        columns = dict.fromkeys(("time", "due", "probability", "reward"), pl.Float64)
-        schema = {"id": pl.String, "step": pl.Int64, "arm": pl.String, **columns}
-        schema |= {"settled": pl.String, "told_at": pl.Float64}
-        written = 0
+    with written_whole(path) as temporary:
+        table = register_io_source(source, schema=schema)
+        sink: Any = {".parquet": table.sink_parquet, ".csv": table.sink_csv, ".jsonl": table.sink_ndjson}[ending]
+        sink(temporary, engine="streaming")
+    return written
 
-        def source(*_: Any) -> Iterator[pl.DataFrame]:
-            nonlocal written
-            for rows in self._decisions(experiment):
-                yield pl.DataFrame(rows, schema, orient="row")
-                written += len(rows)
-                shown(written)
 
-        with written_whole(path) as temporary:
-            table = register_io_source(source, schema=schema)
-            sink: Any = {".parquet": table.sink_parquet, ".csv": table.sink_csv, ".jsonl": table.sink_ndjson}[ending]
-            sink(temporary, engine="streaming")
-        return written
-
-    def _decisions(self, experiment: Experiment) -> Iterator[list[tuple[Any, ...]]]:
-        """Rows of the table, chunk by chunk, none of a later time than the first."""
-        asked, answer = events.alias("asked"), events.alias("answer")
-        # Spelt as the indexes' own conditions are, or else a planner would not see that they fit.
-        same = and_(
-            answer.c.experiment == asked.c.experiment, answer.c.step == asked.c.step, text("answer.kind <> 'a'")
+def _decisions(database: Database, experiment: Experiment) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows of the table, chunk by chunk, none of a later time than the first."""
+    asked, closed = events.alias("asked"), events.alias("closed")
+    # Spelt as the indexes' own conditions are, or else a planner would not see that they fit.
+    same = and_(closed.c.experiment == asked.c.experiment, closed.c.step == asked.c.step, text("closed.kind <> 'a'"))
+    statement = (
+        select(
+            asked.c.step,
+            asked.c.arm,
+            asked.c.time,
+            asked.c.due,
+            asked.c.probability,
+            closed.c.reward,
+            closed.c.kind,
+            closed.c.time,
         )
-        statement = (
-            select(
-                asked.c.step,
-                asked.c.arm,
-                asked.c.time,
-                asked.c.due,
-                asked.c.probability,
-                answer.c.reward,
-                answer.c.kind,
-                answer.c.time,
-            )
-            .select_from(asked.outerjoin(answer, and_(same, answer.c.seq <= experiment.last_seq)))
-            .where(asked.c.experiment == experiment.key, asked.c.seq <= experiment.last_seq, text("asked.kind = 'a'"))
-            .order_by(asked.c.step)
-            .limit(ROWS)
-        )
-        step = 0
-        while True:
-            with self.reading() as connection:
-                rows = connection.execute(statement.where(asked.c.step > step)).all()
-            if not rows:
-                return
-            yield [_decision(experiment, row) for row in rows]
-            step = rows[-1][0]
+        .select_from(asked.outerjoin(closed, and_(same, closed.c.seq <= experiment.last_seq)))
+        .where(asked.c.experiment == experiment.key, asked.c.seq <= experiment.last_seq, text("asked.kind = 'a'"))
+        .order_by(asked.c.step)
+        .limit(ROWS)
+    )
+    step = 0
+    while True:
+        with database.reading() as connection:
+            rows = connection.execute(statement.where(asked.c.step > step)).all()
+        if not rows:
+            return
+        yield [_decision(experiment, row) for row in rows]
+        step = rows[-1][0]
 
 
 def _decision(experiment: Experiment, row: Any) -> tuple[Any, ...]:

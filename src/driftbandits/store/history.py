@@ -12,6 +12,7 @@ from driftbandits.errors import InputError
 from driftbandits.explanation import Explanation
 from driftbandits.session import Session
 from driftbandits.snapshots import emptied
+from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.log import Log
 from driftbandits.store.schema import snapshots
@@ -36,22 +37,24 @@ class Snapshot(NamedTuple):
         return cls(2 * session.step - session.open, session.snapshot())
 
 
-class History(Log):
-    """Verbs that look back."""
+class History:
+    """The snapshots, and Sessions as they were at any time."""
 
-    def explain(self, id: str, step: int) -> Explanation:
-        """Why a Decision fell as it did, however long ago."""
-        experiment = self.experiment(id)
-        seq = self._seq_of_ask(experiment.key, step)
+    def __init__(self, database: Database, log: Log) -> None:
+        self._database, self._log = database, log
+
+    def explain(self, experiment: Experiment, step: int) -> Explanation:
+        """Why a Decision fell as it did, from the Session at that time."""
+        seq, decision = self._log.seq_of_ask(experiment.key, step), f"{experiment.id}-{step}"
         if seq is None:
-            raise UnknownDecisionError(f"there is no Decision '{id}-{step}' in the Store")
-        session, _ = self._session(experiment, seq, lead=LEAD)
-        return session.explain(f"{id}-{step}")
+            raise UnknownDecisionError(f"there is no Decision {decision!r} in the Store")
+        session, _ = self.session(experiment, seq, lead=LEAD)
+        return session.explain(decision)
 
-    def _session(self, experiment: Experiment, seq: int, lead: int = 0) -> tuple[Session, int]:
+    def session(self, experiment: Experiment, seq: int, lead: int = 0) -> tuple[Session, int]:
         """The Session after ``seq`` events, and the seq of the snapshot it began from."""
         session, saved = self._restored(experiment, seq - lead, whole=lead == 0)
-        for event in self._events(experiment.key, saved, seq):
+        for event in self._log.events(experiment.key, saved, seq):
             session.apply(event)
         return session, saved
 
@@ -62,7 +65,7 @@ class History(Log):
             .order_by(snapshots.c.seq.desc())
             .limit(WHOLE)
         )
-        with self.reading() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(statement.where(snapshots.c.whole) if whole else statement).all()
         for row in rows:
             try:
@@ -71,7 +74,8 @@ class History(Log):
                 continue  # of another version, or damaged: the log alone is enough, if slower
         return experiment.session(), 0
 
-    def _save(self, connection: Connection, key: int, taken: Snapshot) -> None:
+    def save(self, connection: Connection, key: int, taken: Snapshot) -> None:
+        """Write a snapshot, and empty those that need no longer be whole."""
         mine = snapshots.c.experiment == key
         connection.execute(delete(snapshots).where(mine, snapshots.c.seq == taken.seq))
         row = {"experiment": key, "seq": taken.seq, "whole": True, "data": zlib.compress(taken.data, 1)}

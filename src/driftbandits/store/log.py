@@ -1,4 +1,4 @@
-"""The log: events in rows, read in chunks, appended for many experiments at once."""
+"""The log: events in rows, read in chunks, written for many experiments at once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from driftbandits.decisions import Asked, Event, Outcome, Settled, Told
-from driftbandits.store.experiments import Experiments
-from driftbandits.store.schema import IS_ANSWER, IS_ASKED, events
+from driftbandits.store.database import Database
+from driftbandits.store.schema import IS_ASKED, IS_CLOSED, events
 
 CHUNK = 10_000
 
@@ -27,45 +27,38 @@ COLUMNS = (
     events.c.probability,
 )
 
-SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
 SQLITE_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-# Arrays make one statement of any number of rows: one round trip, and planned once.
-POSTGRES_ADVANCE = """
-    UPDATE writers SET last_seq = new FROM unnest(%s::int8[], %s::int4[], %s::int8[], %s::int8[]) AS u(new, k, e, old)
-    WHERE experiment = k AND epoch = e AND last_seq = old"""
 POSTGRES_INSERT = "COPY events FROM STDIN (FORMAT BINARY)"
 POSTGRES_TYPES = ("int4", "int8", "varchar", "int8", "int2", "float8", "float8", "float8", "float8")
 
 
-class Log(Experiments):
-    """Verbs that read the log."""
+class Log:
+    """The events of all experiments, each of which is known by its key."""
 
-    def events(self, id: str, after: int = 0, until: int | None = None) -> Iterator[Event]:
-        """The events ``after + 1``, ``after + 2``, ... of an experiment, as far as there are any; in bounded memory."""
-        return self._events(self.experiment(id).key, after, until)
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def reward(self, id: str, step: int) -> Told | Settled | None:
-        """What a Decision came to; None while it is open, or if there is no such step."""
-        statement = select(*COLUMNS).where(
-            events.c.experiment == self.experiment(id).key, events.c.step == step, IS_ANSWER
-        )
-        with self.reading() as connection:
+    def reward(self, key: int, step: int) -> Told | Settled | None:
+        """What a Decision came to, if it was closed."""
+        statement = select(*COLUMNS).where(events.c.experiment == key, events.c.step == step, IS_CLOSED)
+        with self._database.reading() as connection:
             row = connection.execute(statement).one_or_none()
         found = None if row is None else _event(row)
         return None if isinstance(found, Asked) else found
 
-    def outcome(self, id: str, step: int, reward: float) -> Outcome:
-        """What becomes of a reward told for a Decision that the Session no longer remembers."""
-        answer = self.reward(id, step)
-        if isinstance(answer, Told):
-            return Outcome.AGAIN if answer.reward == reward else Outcome.CONFLICT
-        return Outcome.UNKNOWN if answer is None else Outcome.EXPIRED
+    def outcome(self, key: int, step: int, reward: float) -> Outcome:
+        """What becomes of a reward told for that Decision."""
+        found = self.reward(key, step)
+        if isinstance(found, Told):
+            return Outcome.AGAIN if found.reward == reward else Outcome.CONFLICT
+        return Outcome.UNKNOWN if found is None else Outcome.EXPIRED
 
-    def _events(self, key: int, after: int, until: int | None = None) -> Iterator[Event]:
+    def events(self, key: int, after: int, until: int | None) -> Iterator[Event]:
+        """Those behind ``after``, to ``until`` or the end; in bounded memory."""
         statement = select(*COLUMNS).order_by(events.c.seq).limit(CHUNK)
         while True:
             end = after + CHUNK if until is None else min(after + CHUNK, until)
-            with self.reading() as connection:
+            with self._database.reading() as connection:
                 rows = connection.execute(
                     statement.where(events.c.experiment == key, events.c.seq > after, events.c.seq <= end)
                 ).all()
@@ -74,20 +67,15 @@ class Log(Experiments):
             if len(rows) < CHUNK:
                 return
 
-    def _seq_of_ask(self, key: int, step: int) -> int | None:
+    def seq_of_ask(self, key: int, step: int) -> int | None:
+        """Where in the log that Decision was made."""
         statement = select(events.c.seq).where(events.c.experiment == key, events.c.step == step, IS_ASKED)
-        with self.reading() as connection:
+        with self._database.reading() as connection:
             return connection.execute(statement).scalar_one_or_none()
 
-    def _advance(self, connection: Connection, heads: Rows) -> int:
-        """Move heads of logs, each (new, experiment, epoch, old), if they are where they should be; how many were."""
-        if self.is_postgres:
-            columns = tuple(map(list, zip(*heads, strict=True)))
-            return connection.exec_driver_sql(POSTGRES_ADVANCE, columns).rowcount
-        return connection.exec_driver_sql(SQLITE_ADVANCE, list(heads)).rowcount
-
-    def _insert(self, connection: Connection, rows: Rows) -> None:
-        if not self.is_postgres:
+    def insert(self, connection: Connection, rows: Rows) -> None:
+        """Write rows, as ``row_of`` makes them, by the fastest way that the driver has."""
+        if not self._database.is_postgres:
             done = 0
             while done < len(rows):
                 size = _bulk(len(rows) - done)

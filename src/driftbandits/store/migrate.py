@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 
 from driftbandits.errors import InputError
+from driftbandits.extras import needs
 from driftbandits.store.schema import REVISION
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -40,9 +41,10 @@ def _revision(connection: Connection) -> str:
 
 
 def _upgrade(connection: Connection) -> None:
-    from alembic.config import Config
-    from alembic.runtime.environment import EnvironmentContext
-    from alembic.script import ScriptDirectory
+    with needs("serve", "a Store"):
+        from alembic.config import Config
+        from alembic.runtime.environment import EnvironmentContext
+        from alembic.script import ScriptDirectory
 
     script = ScriptDirectory(MIGRATIONS, version_locations=[MIGRATIONS])
     environment = EnvironmentContext(Config(), script, fn=lambda revision, _: script._upgrade_revs("head", revision))

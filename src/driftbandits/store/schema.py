@@ -67,10 +67,10 @@ events = Table(
     sqlite_with_rowid=False,
 )
 # One step is asked once and answered once, whatever else goes wrong. The same indexes find a step.
-IS_ASKED, IS_ANSWER = text("kind = 'a'"), text("kind <> 'a'")
+IS_ASKED, IS_CLOSED = text("kind = 'a'"), text("kind <> 'a'")
 Index("asked_once", events.c.experiment, events.c.step, unique=True, sqlite_where=IS_ASKED, postgresql_where=IS_ASKED)
 Index(
-    "answered_once", events.c.experiment, events.c.step, unique=True, sqlite_where=IS_ANSWER, postgresql_where=IS_ANSWER
+    "answered_once", events.c.experiment, events.c.step, unique=True, sqlite_where=IS_CLOSED, postgresql_where=IS_CLOSED
 )
 
 snapshots = Table(

@@ -1,26 +1,69 @@
-"""The Store: all verbs in one class, and durable sessions."""
+"""The Store: its parts, put together, and the verbs that use them."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from driftbandits.decisions import Event, Outcome, Settled, Told
 from driftbandits.errors import InputError
+from driftbandits.explanation import Explanation
+from driftbandits.policies import Policy
 from driftbandits.recipe import describe
+from driftbandits.session import Session
+from driftbandits.store.answers import Answer, Answers
+from driftbandits.store.database import Database
 from driftbandits.store.durable import DurableSession
 from driftbandits.store.errors import ExperimentExistsError
-from driftbandits.store.experiments import Experiment
-from driftbandits.store.export import Exports
-from driftbandits.store.tokens import Tokens
+from driftbandits.store.experiments import Experiment, Experiments
+from driftbandits.store.export import export_log
+from driftbandits.store.history import History, Snapshot
+from driftbandits.store.log import Log
+from driftbandits.store.tokens import Token, Tokens
 from driftbandits.store.views import Views
+from driftbandits.store.writers import Writer, Writers
 
 
-class Store(Views, Exports, Tokens):
+class Store:
     """Live experiments in a database: ``Store("sqlite:///file.db")`` or ``Store("postgresql://user@host/name")``.
 
     ``"sqlite://"`` is a database that vanishes with the Store. ``lease``: seconds after which a writer that no longer
     answers is taken over; longer than any pause you want to bear without that. ``existing``: an SQLite file that is not
     there is an error, and not made.
+
+    Threads may share a Store, and a session of ``open``; a ``Writer`` and its Session are for one thread at a time. A
+    process that was forked must make a Store of its own.
     """
+
+    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
+        self._database = database = Database(url, existing)  # connections and transactions
+        self._answers = Answers(database)  # what was answered, under idempotency keys
+        self._experiments = Experiments(database, self._answers)  # what was declared
+        self._log = Log(database)  # every event
+        self._history = History(database, self._log)  # snapshots, and Sessions from them and the log
+        self._writers = Writers(database, self._log, self._history, self._answers, lease)  # who may append, and appends
+        self._views = Views(database)  # what the dashboard remembers
+        self._tokens = Tokens(database)  # who may use the service
+        self.url, self.lease, self.holder = database.url, lease, self._writers.holder
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Tells the time, for leases and for what is noted as created; seconds since 1970."""
+        return self._database.clock
+
+    @clock.setter
+    def clock(self, clock: Callable[[], float]) -> None:
+        self._database.clock = clock
+
+    def close(self) -> None:
+        """Close all connections, as happens by itself when the Store is no longer used.
+
+        Writers that were not released can be taken over when their lease runs out or this process ends.
+        """
+        self._database.close()
+
+    # Experiments
 
     def open(self, id: str, **declared: Any) -> DurableSession:
         """A durable session: ``with store.open("button", arms=["red", "blue"]) as session: session.ask()``.
@@ -34,6 +77,150 @@ class Store(Views, Exports, Tokens):
             except ExperimentExistsError:
                 _check_same(self.experiment(id), declared)
         return DurableSession(self, id)
+
+    def create(
+        self,
+        id: str,
+        *,
+        arms: Sequence[str],
+        policy: Policy | None = None,
+        seed: int = 0,
+        timeout: float | None = None,
+        default_reward: float | None = None,
+        explore: float = 0.0,
+        title: str = "",
+        drift: float | None = None,
+        answer: Callable[[Experiment], Answer] | None = None,
+    ) -> Experiment:
+        """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
+
+        ``answer`` makes of the new experiment what is kept under an idempotency key, in the same transaction.
+        """
+        session = Session(policy, arms, seed, timeout=timeout, default_reward=default_reward, explore=explore)
+        return self._experiments.create(id, session, title, drift, answer)
+
+    def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
+        """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on."""
+        return self._experiments.listed(after, limit)
+
+    def experiment(self, id: str) -> Experiment:
+        """One experiment; UnknownExperimentError if there is none of that id."""
+        return self._experiments.find(id)
+
+    def set_status(self, id: str, status: str) -> None:
+        """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
+        self._experiments.set_status(id, status)
+
+    # Writers
+
+    def acquire(self, id: str, url: str | None = None) -> Writer:
+        """Become the experiment's writer; ``url`` tells others where this process answers.
+
+        BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.
+        """
+        return self._writers.acquire(self.experiment(id), url)
+
+    def reload(self, writer: Writer) -> Writer:
+        """Start again from the log, after an error left it unclear what is in there. FencedError if another took over.
+
+        The new writer takes the place of the old one, which can write no more.
+        """
+        return self._writers.reload(writer)
+
+    def renew(self, held: Iterable[Writer]) -> list[Writer]:
+        """Prolong the leases; returns the writers that were taken over meanwhile."""
+        return self._writers.renew(held)
+
+    def release(self, writer: Writer) -> None:
+        """Let another write, at once. A writer that was taken over has nothing to release, which is fine too."""
+        self._writers.release(writer)
+
+    def append(
+        self,
+        batches: Iterable[tuple[Writer, Sequence[Event]]],
+        answers: Iterable[tuple[Writer, Answer]] = (),
+    ) -> None:
+        """Append events of many experiments, and answers to idempotency keys, in one transaction.
+
+        All is on disk when this returns. Otherwise FencedError names those that are no longer the writer, and nothing
+        was written; or another StoreError: then nothing is known, and ``reload`` finds out.
+        """
+        self._writers.append(batches, answers)
+
+    def snapshot(self, writer: Writer, taken: Snapshot | None = None) -> None:
+        """Save a snapshot: ``taken`` by ``writer.snapshot()`` at any time since, or else now."""
+        self._writers.snapshot(writer, taken or writer.snapshot())
+
+    # The log
+
+    def events(self, id: str, after: int = 0, until: int | None = None) -> Iterator[Event]:
+        """The events ``after + 1``, ``after + 2``, ... of an experiment, as far as there are any; in bounded memory."""
+        return self._log.events(self.experiment(id).key, after, until)
+
+    def reward(self, id: str, step: int) -> Told | Settled | None:
+        """What a Decision came to; None while it is open, or if there is no such step."""
+        return self._log.reward(self.experiment(id).key, step)
+
+    def outcome(self, id: str, step: int, reward: float) -> Outcome:
+        """What becomes of a reward told for a Decision that the Session no longer remembers."""
+        return self._log.outcome(self.experiment(id).key, step, reward)
+
+    def explain(self, id: str, step: int) -> Explanation:
+        """Why a Decision fell as it did, however long ago."""
+        return self._history.explain(self.experiment(id), step)
+
+    def export(
+        self,
+        id: str,
+        path: str | os.PathLike[str],
+        shown: Callable[[int], None] = lambda rows: None,
+    ) -> int:
+        """Write one row for each Decision to a .parquet, .csv or .jsonl file, whole or not at all; returns how many.
+
+        ``reward`` is what the policy learnt: what was told, or the default in its place; null when it was dropped or
+        is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. The file
+        shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
+        """
+        return export_log(self._database, self.experiment(id), path, shown)
+
+    # What a service keeps: answers under idempotency keys, the dashboard's views, tokens
+
+    def answer(self, id: str, key: str) -> Answer | None:
+        """What was answered to that key of an experiment, or None."""
+        where = (self.experiment(id).key, key)
+        return self.answers([where]).get(where)
+
+    def answers(self, asked: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Answer]:
+        """What was answered to those of the (scope, key) that were answered."""
+        return self._answers.find(asked)
+
+    def prune_answers(self, age: float) -> int:
+        """Forget answers older than ``age`` seconds; returns how many."""
+        return self._answers.prune(age)
+
+    def save_view(self, writer: Writer, seq: int, data: bytes) -> None:
+        """Keep a view of the first ``seq`` events; one who is no longer the writer keeps nothing."""
+        self._views.save(writer, seq, data)
+
+    def view(self, id: str) -> bytes | None:
+        """The view that was kept last."""
+        return self._views.find(self.experiment(id).key)
+
+    def add_token(self, name: str, scope: str) -> str:
+        """A new token's secret, which is shown this once."""
+        return self._tokens.add(name, scope)
+
+    def token(self, secret: str) -> Token | None:
+        """The token with that secret, if there is one that was not revoked."""
+        return self._tokens.find(secret)
+
+    def tokens(self) -> list[Token]:
+        """All tokens, revoked ones too."""
+        return self._tokens.all()
+
+    def revoke_token(self, name: str) -> None:
+        """From now on the token opens nothing. Its name stays taken."""
+        self._tokens.revoke(name)
 
 
 def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:

@@ -26,43 +26,46 @@ class Token:
     revoked: float | None
 
 
-class Tokens(Database):
-    """Verbs on tokens."""
+class Tokens:
+    """The tokens."""
 
-    def add_token(self, name: str, scope: str) -> str:
-        """A new token's secret, which is shown this once."""
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, name: str, scope: str) -> str:
+        """A new one's secret."""
         if scope not in SCOPES:
             raise InputError(f"scope must be one of {', '.join(SCOPES)}; got {scope!r}")
         if not (isinstance(name, str) and 1 <= len(name) <= 64):
             raise InputError(f"a token needs a name of 1 to 64 characters; got {name!r}")
         secret = f"db_{secrets.token_urlsafe(32)}"
-        row = {"name": name, "hash": _hash(secret), "scope": scope, "created": self.clock()}
-        with self.writing() as connection:
+        row = {"name": name, "hash": _hash(secret), "scope": scope, "created": self._database.clock()}
+        with self._database.writing() as connection:
             try:
                 connection.execute(insert(tokens), row)
             except IntegrityError:
                 raise InputError(f"there is a token {name!r} already: choose another name") from None
         return secret
 
-    def token(self, secret: str) -> Token | None:
-        """The token with that secret, if there is one that was not revoked."""
+    def find(self, secret: str) -> Token | None:
+        """The good one with that secret."""
         statement = select(tokens).where(tokens.c.hash == _hash(secret), tokens.c.revoked.is_(None))
-        with self.reading() as connection:
+        with self._database.reading() as connection:
             row = connection.execute(statement).one_or_none()
         return None if row is None else Token(row.name, row.scope, row.created, row.revoked)
 
-    def tokens(self) -> list[Token]:
-        """All tokens, revoked ones too."""
-        with self.reading() as connection:
+    def all(self) -> list[Token]:
+        """By name, good ones and revoked ones."""
+        with self._database.reading() as connection:
             rows = connection.execute(select(tokens).order_by(tokens.c.name))
             return [Token(row.name, row.scope, row.created, row.revoked) for row in rows]
 
-    def revoke_token(self, name: str) -> None:
-        """From now on the token opens nothing. Its name stays taken."""
-        with self.writing() as connection:
+    def revoke(self, name: str) -> None:
+        """Note when it ceased to be good."""
+        with self._database.writing() as connection:
             known = connection.execute(select(tokens.c.name).where(tokens.c.name == name)).one_or_none()
             good = tokens.c.name == name, tokens.c.revoked.is_(None)
-            connection.execute(update(tokens).where(*good).values(revoked=self.clock()))
+            connection.execute(update(tokens).where(*good).values(revoked=self._database.clock()))
         if known is None:
             raise InputError(f"there is no token {name!r}")
 

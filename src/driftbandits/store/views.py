@@ -6,26 +6,30 @@ import zlib
 
 from sqlalchemy import delete, insert, select
 
+from driftbandits.store.database import Database
 from driftbandits.store.schema import views, writers
-from driftbandits.store.writers import Writer, Writers
+from driftbandits.store.writers import Writer
 
 
-class Views(Writers):
-    """Verbs on views; there is one for each experiment, the last."""
+class Views:
+    """The views; there is one for each experiment, the last."""
 
-    def save_view(self, writer: Writer, seq: int, data: bytes) -> None:
-        """Keep a view of the first ``seq`` events; one who is no longer the writer keeps nothing."""
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def save(self, writer: Writer, seq: int, data: bytes) -> None:
+        """In place of the one before, if the writer is still the writer."""
         mine = writers.c.experiment == writer.experiment.key, writers.c.epoch == writer.epoch
         row = {"experiment": writer.experiment.key, "seq": seq, "data": zlib.compress(data, 1)}
-        with self.writing() as connection:
+        with self._database.writing() as connection:
             if connection.execute(select(writers.c.epoch).where(*mine).with_for_update()).one_or_none():
                 connection.execute(delete(views).where(views.c.experiment == writer.experiment.key))
                 connection.execute(insert(views), row)
 
-    def view(self, id: str) -> bytes | None:
-        """The view that was kept last."""
-        statement = select(views.c.data).where(views.c.experiment == self.experiment(id).key)
-        with self.reading() as connection:
+    def find(self, key: int) -> bytes | None:
+        """That of an experiment, if there is one and it can be read."""
+        statement = select(views.c.data).where(views.c.experiment == key)
+        with self._database.reading() as connection:
             data = connection.execute(statement).scalar_one_or_none()
         try:
             return None if data is None else zlib.decompress(data)

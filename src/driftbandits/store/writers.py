@@ -15,13 +15,20 @@ from sqlalchemy import Connection, Row, Update, select, update
 
 from driftbandits.decisions import Event
 from driftbandits.session import Session
-from driftbandits.store.answers import CHUNK, Answer
+from driftbandits.store.answers import CHUNK, Answer, Answers
+from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.log import row_of
+from driftbandits.store.log import Log, Rows, row_of
 from driftbandits.store.schema import writers
+
+SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
+# Arrays make one statement of any number of rows: one round trip, and planned once.
+POSTGRES_ADVANCE = """
+    UPDATE writers SET last_seq = new FROM unnest(%s::int8[], %s::int4[], %s::int8[], %s::int8[]) AS u(new, k, e, old)
+    WHERE experiment = k AND epoch = e AND last_seq = old"""
 
 
 @dataclass(eq=False)
@@ -44,30 +51,21 @@ class Writer:
         return Snapshot.of(self.session)
 
 
-class Writers(History):
-    """Verbs of writers."""
+class Writers:
+    """Who may append to each log, and the appending."""
 
-    def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
-        super().__init__(url, lease=lease, existing=existing)
-        self.holder = new_holder()
+    def __init__(self, database: Database, log: Log, history: History, answers: Answers, lease: float) -> None:
+        self._database, self._log, self._history, self._answers = database, log, history, answers
+        self._lease, self.holder = lease, new_holder()
 
-    def answer(self, id: str, key: str) -> Answer | None:
-        """What was answered to that key of an experiment, or None."""
-        where = (self.experiment(id).key, key)
-        return self.answers([where]).get(where)
-
-    def acquire(self, id: str, url: str | None = None) -> Writer:
-        """Become the experiment's writer; ``url`` tells others where this process answers.
-
-        BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.
-        """
-        experiment = self.experiment(id)
-        with self.writing() as connection:
-            head = _locked_head(connection, experiment.key)
-            if head.holder and head.lease_until > self.clock() and not is_dead(head.holder):
+    def acquire(self, experiment: Experiment, url: str | None) -> Writer:
+        """Raise the epoch, if nobody who lives has a lease."""
+        with self._database.writing() as connection:
+            head, now = _locked_head(connection, experiment.key), self._database.clock()
+            if head.holder and head.lease_until > now and not is_dead(head.holder):
                 raise BusyError(
-                    f"{id!r} is being written by {head.holder}{f' at {head.url}' if head.url else ''}, for at least "
-                    f"{head.lease_until - self.clock():.0f} seconds more: ask there, or wait",
+                    f"{experiment.id!r} is being written by {head.holder}{f' at {head.url}' if head.url else ''}, for "
+                    f"at least {head.lease_until - now:.0f} seconds more: ask there, or wait",
                     head.holder,
                     head.url,
                     head.lease_until,
@@ -76,11 +74,8 @@ class Writers(History):
         return self._loaded(experiment, head)
 
     def reload(self, writer: Writer) -> Writer:
-        """Start again from the log, after an error left it unclear what is in there. FencedError if another took over.
-
-        The new epoch makes sure that nothing of the old one is still on its way.
-        """
-        with self.writing() as connection:
+        """Raise the epoch once more, so that nothing of the old one can still be on its way."""
+        with self._database.writing() as connection:
             head = _locked_head(connection, writer.experiment.key)
             if head.epoch != writer.epoch:
                 raise _fenced([writer])
@@ -88,35 +83,29 @@ class Writers(History):
         return self._loaded(writer.experiment, head)
 
     def renew(self, held: Iterable[Writer]) -> list[Writer]:
-        """Prolong the leases; returns the writers that were taken over meanwhile."""
+        """Prolong the leases, as far as they are ours; returns the other writers."""
         asked = sorted(held, key=_by_key)
         mine = set()
-        with self.writing() as connection:
+        with self._database.writing() as connection:
             for first in range(0, len(asked), CHUNK):
                 keys = [writer.experiment.key for writer in asked[first : first + CHUNK]]
                 still = writers.c.experiment.in_(keys), writers.c.holder == self.holder
-                connection.execute(update(writers).where(*still).values(lease_until=self.clock() + self.lease))
+                connection.execute(update(writers).where(*still).values(lease_until=self._lease_until()))
                 found = connection.execute(select(writers.c.experiment, writers.c.epoch).where(*still))
                 mine |= {tuple(row) for row in found}
         return [writer for writer in asked if (writer.experiment.key, writer.epoch) not in mine]
 
     def release(self, writer: Writer) -> None:
-        """Let another write, at once. A writer that was taken over has nothing to release, which is fine too."""
-        with self.writing() as connection:
+        """Give the lease up, if it is still this writer's."""
+        with self._database.writing() as connection:
             connection.execute(
                 _mine(writer.experiment.key, writer.epoch).values(holder=None, url=None, lease_until=0.0)
             )
 
     def append(
-        self,
-        batches: Iterable[tuple[Writer, Sequence[Event]]],
-        answers: Iterable[tuple[Writer, Answer]] = (),
+        self, batches: Iterable[tuple[Writer, Sequence[Event]]], answers: Iterable[tuple[Writer, Answer]]
     ) -> None:
-        """Append events of many experiments, and answers to idempotency keys, in one transaction.
-
-        All is on disk when this returns. Otherwise FencedError names those that are no longer the writer, and nothing
-        was written; or another StoreError: then nothing is known, and ``reload`` finds out.
-        """
+        """Move the ends of logs from where their writers know them to be, and write; all of it or nothing."""
         grouped: dict[Writer, list[Event]] = {}
         for writer, fresh in batches:
             grouped.setdefault(writer, []).extend(fresh)
@@ -131,47 +120,55 @@ class Writers(History):
         kept = [(writer.experiment.key, answer) for writer, answer in answers]
         if not rows and not kept:
             return
-        with self.writing() as connection:
+        with self._database.writing() as connection:
             if rows:
                 if self._advance(connection, heads) != len(heads):
-                    raise _fenced(
-                        [writer for writer in moving if not self._holds(connection, writer, len(grouped[writer]))]
-                    )
-                self._insert(connection, rows)
-            self._keep(connection, kept)
+                    raise _fenced([writer for writer in moving if not _holds(connection, writer, len(grouped[writer]))])
+                self._log.insert(connection, rows)
+            self._answers.keep(connection, kept)
         for writer in moving:
             writer.seq += len(grouped[writer])
 
-    def snapshot(self, writer: Writer, taken: Snapshot | None = None) -> None:
-        """Save a snapshot: ``taken`` by ``writer.snapshot()`` at any time since, or else now."""
-        taken = taken or writer.snapshot()
-        with self.writing() as connection:
+    def snapshot(self, writer: Writer, taken: Snapshot) -> None:
+        """Save a snapshot, if the log holds what it is of."""
+        with self._database.writing() as connection:
             head = connection.execute(select(writers).where(writers.c.experiment == writer.experiment.key)).one()
             # In my own epoch what the log holds is what my memory did; beyond the log's end it is nothing yet.
             if head.epoch != writer.epoch or head.last_seq < taken.seq:
                 raise _fenced([writer])
-            self._save(connection, writer.experiment.key, taken)
+            self._history.save(connection, writer.experiment.key, taken)
         writer.saved = max(writer.saved, taken.seq)
 
     def _take(self, connection: Connection, head: Row[Any], url: str | None) -> None:
-        values = {"holder": self.holder, "url": url, "lease_until": self.clock() + self.lease}
+        values = {"holder": self.holder, "url": url, "lease_until": self._lease_until()}
         connection.execute(_mine(head.experiment, head.epoch).values(epoch=head.epoch + 1, **values))
 
     def _loaded(self, experiment: Experiment, head: Row[Any]) -> Writer:
         """From the log as it was when the epoch became ours: from then on it is ours alone to append to."""
-        session, saved = self._session(experiment, head.last_seq)
+        session, saved = self._history.session(experiment, head.last_seq)
         session.journal = []
         return Writer(experiment, head.epoch + 1, head.last_seq, session, saved)
 
-    def _holds(self, connection: Connection, writer: Writer, count: int) -> bool:
-        """Whether this writer's head moved by ``count``, inside the transaction that tried."""
-        head = connection.execute(select(writers).where(writers.c.experiment == writer.experiment.key)).one()
-        return bool(head.epoch == writer.epoch and head.last_seq == writer.seq + count)
+    def _advance(self, connection: Connection, heads: Rows) -> int:
+        """Move heads of logs, each (new, experiment, epoch, old), if they are where they should be; how many were."""
+        if self._database.is_postgres:
+            columns = tuple(map(list, zip(*heads, strict=True)))
+            return connection.exec_driver_sql(POSTGRES_ADVANCE, columns).rowcount
+        return connection.exec_driver_sql(SQLITE_ADVANCE, list(heads)).rowcount
+
+    def _lease_until(self) -> float:
+        return self._database.clock() + self._lease
 
 
 def _locked_head(connection: Connection, key: int) -> Row[Any]:
     """Where the log and its writer stand; nobody else can change it before this transaction ends."""
     return connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
+
+
+def _holds(connection: Connection, writer: Writer, count: int) -> bool:
+    """Whether this writer's head moved by ``count``, inside the transaction that tried."""
+    head = connection.execute(select(writers).where(writers.c.experiment == writer.experiment.key)).one()
+    return bool(head.epoch == writer.epoch and head.last_seq == writer.seq + count)
 
 
 def _mine(key: int, epoch: int) -> Update:

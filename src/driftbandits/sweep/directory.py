@@ -130,10 +130,8 @@ class Directory:
 
     def _write(self, name: str, data: bytes) -> None:
         try:
-            with written_whole(self.path / name) as temporary, temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            with written_whole(self.path / name) as temporary:
+                temporary.write_bytes(data)
         except (OSError, InputError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise Unfinished(

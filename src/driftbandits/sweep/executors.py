@@ -14,6 +14,7 @@ from typing import Any
 
 from driftbandits.checks import check_whole
 from driftbandits.errors import InputError
+from driftbandits.extras import needs
 from driftbandits.threads import cores
 
 CONNECT_SECONDS = 10
@@ -99,10 +100,8 @@ def _quiet() -> Iterator[None]:
 
 
 def _distributed() -> Any:
-    try:
+    with needs("distributed", "a cluster"):
         import distributed
-    except ImportError:
-        raise InputError("clusters need dask.distributed: pip install 'driftbandits[distributed]'") from None
     return distributed
 
 

@@ -15,9 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from driftbandits.errors import InputError
+from driftbandits.errors import DriftbanditsError
 from driftbandits.policies import POLICIES
-from driftbandits.service.access import NoTokenError
 from driftbandits.service.dashboard.view_json import Cursor, view_json
 from driftbandits.service.errors import refuse_for
 from driftbandits.service.experiments import show
@@ -126,7 +125,7 @@ async def _events(request: Request, service: Service, id: str, span: str, after:
                 for event in await looking.news():
                     beat = time.monotonic()
                     yield event
-        except (InputError, NoTokenError) as error:
+        except DriftbanditsError as error:
             yield _event("refusal", bytes(refuse_for(error, "/v1/live").body).decode())
             return
         if time.monotonic() - beat > BEAT:
@@ -152,8 +151,8 @@ class Looking:
 
     async def news(self) -> list[str]:
         """The events that tell what is new."""
-        keeper = self._service.keeper
-        held = keeper.here(self._id) or await keeper.get(self._id)
+        holdings = self._service.holdings
+        held = holdings.here(self._id) or await holdings.get(self._id)
         if held is not self._held:
             self._held, self._cursor, self._seen, self._about = held, None, (), ""
         events = []
@@ -171,10 +170,10 @@ class Looking:
 
 
 async def _list(service: Service, after: str) -> str:
-    found = await service.keeper.in_thread(service.store.experiments, after, LISTED + 1)
+    found = await service.holdings.in_thread(service.store.experiments, after, LISTED + 1)
     shown = []
     for each in found[:LISTED]:
-        held = service.keeper.held.get(each.id)
+        held = service.holdings.held.get(each.id)
         shown.append(
             {
                 "id": each.id,

@@ -32,11 +32,11 @@ class Asks(NamedTuple):
     probability: Array
 
 
-class Answers(NamedTuple):
+class Closed(NamedTuple):
     """Rewards and settlements as columns.
 
-    ``row`` is where they came, ``step`` what they answer, asked at ``asked``; reward and probability are nan where
-    there is none.
+    ``row`` is where they came, ``step`` which Decision they close, asked at ``asked``; reward and probability are nan
+    where there is none.
     """
 
     row: Any
@@ -60,19 +60,17 @@ def ask_columns(numbers: list[float], since: int) -> Asks:
     return Asks(row_of(step, since), step.astype(np.int64), arm.astype(np.int64), time, probability)
 
 
-def answer_columns(numbers: list[float], since: int) -> Answers:
-    """Columns of answers: (newest step when it came, step, arm, reward, probability, time, when asked, told or not)."""
+def closed_columns(numbers: list[float], since: int) -> Closed:
+    """Columns of what closes, as (newest step when it came, step, arm, reward, probability, time, when asked, told)."""
     came, step, arm, reward, probability, time, asked, told = np.array(numbers, np.float64).reshape(-1, 8).T
     step, arm = step.astype(np.int64), arm.astype(np.int64)
-    return Answers(row_of(came, since), step, arm, reward, probability, time, asked, told > 0)
+    return Closed(row_of(came, since), step, arm, reward, probability, time, asked, told > 0)
 
 
-def add_up(
-    before: Rows, asks: Asks, answers: Answers, looks: list[Look], since: int, newest: int, origin: float
-) -> Rows:
+def add_up(before: Rows, asks: Asks, closed: Closed, looks: list[Look], since: int, newest: int, origin: float) -> Rows:
     """All rows from ``before``, the last and unfinished one so far, to the one that is unfinished now.
 
-    ``looks`` begins with what was known before, ``newest`` is the newest step answered before, ``origin`` is taken off
+    ``looks`` begins with what was known before, ``newest`` is the newest step closed before, ``origin`` is taken off
     each reward.
     """
     begin = int(before.last[0, 0])
@@ -81,18 +79,18 @@ def add_up(
     count = int(row_of(end, since)) - first + 1
     rows = empty_rows(count, n_arms)
     rows.sums[0], rows.arms[0] = before.sums[0], before.arms[0]
-    asked_in, came_in = asks.row - first, answers.row - first
+    asked_in, came_in = asks.row - first, closed.row - first
 
     told, overtaken = (
-        answers.told,
-        answers.step < np.maximum.accumulate(np.where(answers.told, answers.step, newest).clip(newest)),
+        closed.told,
+        closed.step < np.maximum.accumulate(np.where(closed.told, closed.step, newest).clip(newest)),
     )
     for index, which in enumerate((told, told & overtaken, ~told)):
         rows.sums[:, index] += np.bincount(came_in[which], minlength=count)
 
-    known = ~np.isnan(answers.reward)
-    cell, above = (came_in * n_arms + answers.arm)[known], answers.reward[known] - origin
-    weight = 1.0 / np.nan_to_num(answers.probability[known], nan=1.0)
+    known = ~np.isnan(closed.reward)
+    cell, above = (came_in * n_arms + closed.arm)[known], closed.reward[known] - origin
+    weight = 1.0 / np.nan_to_num(closed.probability[known], nan=1.0)
     asked_cell = asked_in * n_arms + asks.arm
     cells = ((asked_cell, None), (cell, None), (cell, above), (cell, above**2), (cell, weight), (cell, weight * above))
     for index, (where, what) in enumerate(cells):
@@ -105,7 +103,7 @@ def add_up(
     rows.last[:, 0] = np.minimum(since + WIDTH * np.arange(first + 1, first + count + 1), end)
     rows.last[0, 1] = before.last[0, 1]
     np.maximum.at(rows.last[:, 1], asked_in, asks.time)
-    np.maximum.at(rows.last[:, 1], came_in, answers.time)
+    np.maximum.at(rows.last[:, 1], came_in, closed.time)
     pending = np.bincount(asked_in, minlength=count) - np.bincount(came_in, minlength=count)
     rows.last[:, 2] = before.last[0, 2] + np.cumsum(pending)
     for look in looks:

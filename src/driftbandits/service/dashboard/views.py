@@ -12,7 +12,7 @@ import numpy as np
 from driftbandits.decisions import Asked, Event, Told
 from driftbandits.policies.belief import Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
-from driftbandits.service.dashboard.tallies import Answers, Asks, Look, add_up, answer_columns, ask_columns, row_of
+from driftbandits.service.dashboard.tallies import Asks, Closed, Look, add_up, ask_columns, closed_columns, row_of
 from driftbandits.service.dashboard.tracks import Rows, Track, empty_rows
 from driftbandits.session import Session
 
@@ -109,23 +109,23 @@ class View:
         Without a session, for events of long ago, it is not seen what the policy thought.
         """
         before, step, time, pending = self.step, self.step, self.time, self.open
-        asks, answers, nothing = self._asks, self._answers, math.nan
+        asks, closed, nothing = self._asks, self._closed, math.nan
         for event in events:
             if type(event) is Asked:
                 step, arm, time, _, probability = event
                 pending[step] = event
                 asks += (step, arm, time, nothing if probability is None else probability)
             else:
-                answered, reward, time = event  # type: ignore[misc]
-                _, arm, asked, _, probability = pending.pop(answered)
+                closes, reward, time = event  # type: ignore[misc]
+                _, arm, asked, _, probability = pending.pop(closes)
                 reward = nothing if reward is None else reward
                 probability = nothing if probability is None else probability
-                answers += (step, answered, arm, reward, probability, time, asked, type(event) is Told)
+                closed += (step, closes, arm, reward, probability, time, asked, type(event) is Told)
         self.step, self.time = step, time
         in_new_row = before == self.since or row_of(before, self.since) < row_of(step, self.since)
         if session and time - self.looked >= (LOOK if in_new_row else LONG_LOOK):
             self._look(session)
-        if len(asks) + len(answers) >= BUNDLE:
+        if len(asks) + len(closed) >= BUNDLE:
             self.take_in()
 
     def _look(self, session: Session) -> None:
@@ -154,41 +154,41 @@ class View:
         """No event waits to be added up."""
         gap, threshold = self.unfinished.last[0, 3:].tolist()
         self._asks: list[float] = []
-        self._answers: list[float] = []
+        self._closed: list[float] = []
         self._looks = [Look(self.step, gap, threshold, self.snoozed)]
 
     def take_in(self) -> None:
         """Add up the events that wait."""
-        asks, answers = ask_columns(self._asks, self.since), answer_columns(self._answers, self.since)
-        known = answers.reward[~np.isnan(answers.reward)]
+        asks, closed = ask_columns(self._asks, self.since), closed_columns(self._closed, self.since)
+        known = closed.reward[~np.isnan(closed.reward)]
         if self.origin is None and len(known):
             self.origin = float(known[0])
-        rows = add_up(self.unfinished, asks, answers, self._looks, self.since, self.newest, self.origin or 0.0)
+        rows = add_up(self.unfinished, asks, closed, self._looks, self.since, self.newest, self.origin or 0.0)
         done = len(rows.last) - 1
         self.whole.add(rows.part(0, done))
         self.recent.add(rows.part(0, done))
         self.unfinished = rows.part(done, done + 1)
-        self.newest = int(answers.step[answers.told].max(initial=self.newest))
-        self.delays.extend((answers.time - answers.asked)[answers.told][-DELAYS:].tolist())
-        self._note_decisions(asks, answers)
-        self._raise_alarms(answers)
+        self.newest = int(closed.step[closed.told].max(initial=self.newest))
+        self.delays.extend((closed.time - closed.asked)[closed.told][-DELAYS:].tolist())
+        self._note_decisions(asks, closed)
+        self._raise_alarms(closed)
         self.begin_bundle()
 
-    def _note_decisions(self, asks: Asks, answers: Answers) -> None:
+    def _note_decisions(self, asks: Asks, closed: Closed) -> None:
         for _, step, arm, time, probability in zip(*(column[-DECISIONS:].tolist() for column in asks), strict=True):
             self.decisions[step % DECISIONS] = Seen(step, arm, time, _or_none(probability), "pending", None)
-        new = answers.step > self.step - DECISIONS
-        for _, step, arm, reward, probability, _, asked, told in zip(*(c[new].tolist() for c in answers), strict=True):
+        new = closed.step > self.step - DECISIONS
+        for _, step, arm, reward, probability, _, asked, told in zip(*(c[new].tolist() for c in closed), strict=True):
             state = "told" if told else "dropped" if math.isnan(reward) else "default"
             self.decisions[step % DECISIONS] = Seen(step, arm, asked, _or_none(probability), state, _or_none(reward))
 
-    def _raise_alarms(self, answers: Answers) -> None:
+    def _raise_alarms(self, closed: Closed) -> None:
         if self.alarm is None:
             return
-        known = ~np.isnan(answers.reward)
+        known = ~np.isnan(closed.reward)
         for arm in range(len(self.names)):
-            mine = known & (answers.arm == arm)
-            rewards = list(zip(answers.step[mine].tolist(), answers.reward[mine].tolist(), strict=True))
+            mine = known & (closed.arm == arm)
+            rewards = list(zip(closed.step[mine].tolist(), closed.reward[mine].tolist(), strict=True))
             for alarm in self.alarm.take(arm, rewards):
                 self.alarm_count += 1
                 self.alarms.append((self.step, self.time, alarm))

@@ -7,8 +7,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 
 from driftbandits.errors import InputError
-from driftbandits.service.held import Held
-from driftbandits.service.keeper import Keeper
+from driftbandits.service.holdings import Holdings
 from driftbandits.store import Answer
 
 LONGEST_KEY = 255
@@ -18,29 +17,23 @@ class ReusedKeyError(InputError):
     """An Idempotency-Key was used for another request before."""
 
 
-class Replies:
+class Answers:
     """Answers by key. Those on their way to disk are known here, the others by the Store.
 
     The Store is asked for all keys that wait at once, in one query.
     """
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    def __init__(self, holdings: Holdings) -> None:
+        self._holdings = holdings
         self._under_way: dict[tuple[int, str], tuple[str, asyncio.Future[str]]] = {}
         self._asked: dict[tuple[int, str], asyncio.Future[Answer | None]] = {}
         self._asking = False
 
-    async def once(self, held: Held, key: str, digest: str, work: Callable[[Held], str]) -> str:
-        """The answer to this key: ``work``'s, done now and kept with what it did, or the one given before."""
+    async def once(self, scope: int, key: str, digest: str, do: Callable[[], Awaitable[str]]) -> str:
+        """The answer to ``key`` in its ``scope``: the one given before, or what ``do`` answers now.
 
-        async def do() -> str:
-            here = await self._keeper.get(held.id)  # it may have been let go meanwhile
-            return await self._keeper.durably(here, work, lambda response: Answer(key, digest, response))
-
-        return await self.kept(held.writer.experiment.key, key, digest, do)
-
-    async def kept(self, scope: int, key: str, digest: str, do: Callable[[], Awaitable[str]]) -> str:
-        """The answer to ``key`` among those of ``scope``; ``do`` must keep in the Store what it returns."""
+        ``do`` must keep its answer in the Store, in one transaction with what it did.
+        """
         where = scope, key
         if where in self._under_way:
             before, future = self._under_way[where]
@@ -74,7 +67,7 @@ class Replies:
         while self._asked:
             asked, self._asked = self._asked, {}
             try:
-                found = await self._keeper.in_thread(self._keeper.store.answers, list(asked))
+                found = await self._holdings.in_thread(self._holdings.store.answers, list(asked))
             except Exception as error:
                 for future in asked.values():
                     if not future.done():

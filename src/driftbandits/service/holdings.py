@@ -1,4 +1,4 @@
-"""Which experiments are in memory: loaded at first use, let go when idle, settled in time, leases renewed."""
+"""Which experiments this service holds: loaded at first use, let go when idle, settled in time, leases renewed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Found = TypeVar("Found")
 log = structlog.get_logger("driftbandits.service")
 
 
-class Keeper:
-    """The experiments that this service writes. All but ``in_thread`` work runs on the event loop."""
+class Holdings:
+    """The experiments that this service holds, and writes. All but ``in_thread`` work runs on the event loop."""
 
     def __init__(self, store: Store, settings: Settings, metrics: Metrics) -> None:
         self.store, self.settings, self._metrics = store, settings, metrics
@@ -74,9 +74,7 @@ class Keeper:
         try:
             response = work(held)
         except InputError:
-            await self.committer.durable(
-                held
-            )  # refused; but what was due has been settled, and the refusal rests on it
+            await self.committer.durable(held)  # what was due has been settled, and the refusal rests on it
             raise
         except BaseException as error:
             self.committer.throw_away(held, error)  # half done, perhaps: the log alone is true

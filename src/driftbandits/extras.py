@@ -1,0 +1,25 @@
+"""Packages that not everyone needs come with extras; who misses one is told which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from driftbandits.errors import MissingExtraError
+
+
+@contextmanager
+def needs(extra: str, what: str) -> Iterator[None]:
+    """Around imports: when a package is not installed, MissingExtraError says that ``what`` needs the extra.
+
+    >>> with needs("serve", "a Store"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    driftbandits.errors.MissingExtraError: a Store needs no_such_package: pip install 'driftbandits[serve]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"{what} needs {error.name}: pip install 'driftbandits[{extra}]'", name=error.name
+        ) from None

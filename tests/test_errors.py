@@ -1,0 +1,101 @@
+"""Every error has a name: wrong input is told from a database that is away, and both from a bug."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import pkgutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import driftbandits as db
+import postgres
+from driftbandits.decisions import Asked
+from driftbandits.store import Store, StoreError, StoreUnavailableError, UnusableStoreError
+from in_process import serving
+
+
+def test_all_errors_have_one_base() -> None:
+    names = [each.name for each in pkgutil.walk_packages(db.__path__, "driftbandits.")]
+    modules = [importlib.import_module(name) for name in names if name != "driftbandits.__main__"]
+    raised = {
+        each
+        for module in modules
+        for _, each in inspect.getmembers(module, inspect.isclass)
+        if issubclass(each, Exception) and not issubclass(each, Warning) and each.__module__.startswith("driftbandits.")
+    }
+    assert {"StoreUnavailableError", "RefusedError", "UnavailableError", "NoTokenError", "Unfinished"} <= {
+        each.__name__ for each in raised
+    }
+    assert [each for each in raised if not issubclass(each, db.DriftbanditsError)] == []
+
+
+def nowhere() -> str:
+    """The URL of a server that does not answer."""
+    return f"postgresql://me:secret@127.0.0.1:{postgres._free_port()}/x"
+
+
+def test_a_database_that_is_away_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StoreUnavailableError) as away:
+        Store(nowhere())
+    store = Store(f"sqlite:///{tmp_path / 'store.db'}")
+    store.create("x", arms=["a", "b"])
+    monkeypatch.setattr("driftbandits.store.database.PATIENCE", 0.1)
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailableError, match="locked") as locked:
+        Store(store.url).acquire("x")
+    other.close()
+    for caught in (away, locked):
+        assert not isinstance(caught.value, ValueError)
+
+
+def test_what_can_never_be_a_store_is_input(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database, whatever its name says " * 100)
+    for path in (tmp_path / "text.db", tmp_path / "nowhere" / "store.db"):
+        with pytest.raises(UnusableStoreError) as caught:
+            Store(f"sqlite:///{path}")
+        assert isinstance(caught.value, db.InputError)
+
+
+def test_what_the_database_refuses_is_neither() -> None:
+    store = Store("sqlite://")
+    store.create("x", arms=["a", "b"])
+    writer = store.acquire("x")
+    with pytest.raises(StoreError, match="UNIQUE") as caught:
+        store.append([(writer, [Asked(1, 0, 1.0, None, None)] * 2)])
+    assert type(caught.value) is StoreError
+
+
+@pytest.mark.parametrize("words", [["experiments"], ["export", "x", "x.csv"], ["token", "list"], ["serve"]])
+def test_commands_say_in_one_line_that_the_database_is_away(words: list[str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "driftbandits", *words, "--store", nowhere()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "refused" in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_the_service_answers_503_and_the_dashboard_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any) -> None:
+        raise StoreUnavailableError("the server does not answer")
+
+    with serving() as running:
+        for verb in ("experiments", "experiment"):
+            monkeypatch.setattr(Store, verb, away)
+        for method, path in (("GET", ""), ("GET", "/button"), ("POST", "/button/ask"), ("POST", "/button/pause")):
+            response = running.http.request(method, f"/v1/experiments{path}")
+            assert (response.status_code, response.json()["error"]) == (503, "store")
+            assert response.headers["retry-after"] == "1"
+        with running.http.stream("GET", "/v1/live") as stream:
+            lines = list(stream.iter_lines())
+        assert lines[0] == "event: refusal"
+        assert json.loads(lines[1].removeprefix("data: "))["error"] == "store"
+        monkeypatch.undo()
