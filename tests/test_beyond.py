@@ -56,6 +56,15 @@ def follow(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], seed: int)
         twin.update(arm, row[arm])
 
 
+def check_belief(play: db.Online, twin: Any, tolerance: float) -> None:
+    """What the policy says it thinks of each arm is what it would draw from next."""
+    found, unknown = play.policy.belief(play.state), (math.nan, math.nan)
+    mean, variance = np.array([mine or unknown for mine in twin.posteriors()]).T
+    reach = 1.96 * np.sqrt(variance)
+    for mine, wanted in zip(found[:3], (mean, mean - reach, mean + reach), strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-6, atol=tolerance)
+
+
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     **SHARED,
@@ -64,15 +73,22 @@ def follow(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], seed: int)
     posterior=st.sampled_from(["gaussian", "beta"]),
 )
 def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float, posterior: str) -> None:
-    play = db.Online(db.KalmanTS(drift, sigma, posterior), n_arms, seed)
-    follow(play, NaiveKalmanTS(n_arms, drift, sigma, posterior), rewards_of(kind, seed, steps, n_arms), seed)
+    play, twin = (
+        db.Online(db.KalmanTS(drift, sigma, posterior), n_arms, seed),
+        NaiveKalmanTS(n_arms, drift, sigma, posterior),
+    )
+    rewards = rewards_of(kind, seed, steps, n_arms)
+    follow(play, twin, rewards, seed)
+    check_belief(play, twin, 1e-9 * float(np.abs(rewards).max()))
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(**SHARED)
 def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
     play, twin = db.Online(db.AutoTS(), n_arms, seed), NaiveAutoTS(n_arms)
-    follow(play, twin, rewards_of(kind, seed, steps, n_arms), seed)
+    rewards = rewards_of(kind, seed, steps, n_arms)
+    follow(play, twin, rewards, seed)
+    check_belief(play, twin, 1e-6 * float(np.abs(rewards).max()))
     np.testing.assert_allclose(play.state.pool, twin.pool, rtol=1e-6)
     for arm, mine in enumerate(twin.arms):
         if mine is not None:
