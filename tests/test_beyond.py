@@ -73,10 +73,8 @@ def check_belief(play: db.Online, twin: Any, tolerance: float) -> None:
     posterior=st.sampled_from(["gaussian", "beta"]),
 )
 def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float, posterior: str) -> None:
-    play, twin = (
-        db.Online(db.KalmanTS(drift, sigma, posterior), n_arms, seed),
-        NaiveKalmanTS(n_arms, drift, sigma, posterior),
-    )
+    play = db.Online(db.KalmanTS(drift, sigma, posterior), n_arms, seed)
+    twin = NaiveKalmanTS(n_arms, drift, sigma, posterior)
     rewards = rewards_of(kind, seed, steps, n_arms)
     follow(play, twin, rewards, seed)
     check_belief(play, twin, 1e-9 * float(np.abs(rewards).max()))

@@ -150,7 +150,7 @@ class SnoozeIt(Policy):
         return state if sums is state.sums else state._replace(sums=sums, links=links)
 
     def belief(self, state: SnoozeItState) -> Belief:
-        return windows_belief(state, float(state.event[0].gap))
+        return windows_belief(state, float(state.event[0].gap), every=2 if self.variant == "released" else 1)
 
     def select(self, state: SnoozeItState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]
