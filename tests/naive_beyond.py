@@ -42,6 +42,11 @@ class NaiveKalmanTS:
             gain = P / (P + self.sigma**2)
             self.posterior[arm] = m + gain * (reward - m), (1 - gain) * P
 
+    def posteriors(self) -> list[tuple[float, float] | None]:
+        """Mean and variance of what the next draw is from, arm by arm."""
+        wider = [mine and (mine[0], mine[1] + self.q) for mine in self.posterior]
+        return [mine and (beta_moments(mine[0], self.sigma**2 / mine[1]) if self.coin else mine) for mine in wider]
+
 
 class NaiveAutoTS:
     """The four things that a pull does, one after the other, arm by arm and filter by filter."""
@@ -87,29 +92,22 @@ class NaiveAutoTS:
                 drawn.append(m + math.sqrt((self.noise(arm) + unsure) * c) * rng.standard_normal())
         return drawn
 
-    def moments(self) -> list[tuple[float, float]]:
-        """Mean and variance of what each arm draws next."""
-        found = []
-        for arm, mine in enumerate(self.arms):
-            if mine is None:
-                found.append((math.nan, math.nan))
-                continue
-            n = self.t + 1 - mine["last"]
-            share = self.s * n / (1 + self.s * n)
-            mean = square = 0.0
-            for j, (w, m, c) in enumerate(columns(mine)):
-                weight, c = share * self.pool[j] + (1 - share) * w, c + self.kappa[j] * n
-                variance = c * (self.noise(arm) + (m - self.rewards.mean) ** 2 / (1 + self.squares[arm].pulls))
-                if self.coin():
-                    low, high = sorted(set().union(*self.values))
-                    a, b = 1 + self.as_coin(m) / c, 1 + (1 - self.as_coin(m)) / c
-                    m, variance = (
-                        low + (high - low) * a / (a + b),
-                        (high - low) ** 2 * a * b / (a + b) ** 2 / (a + b + 1),
-                    )
-                mean, square = mean + weight * m, square + weight * (variance + m**2)
-            found.append((mean, max(0.0, square - mean**2)))
-        return found
+    def posteriors(self) -> list[tuple[float, float] | None]:
+        """Mean and variance of what the next draw is from, arm by arm: of a mixture, by its first two moments."""
+        return [mine and self.mixture(arm, mine) for arm, mine in enumerate(self.arms)]
+
+    def mixture(self, arm: int, mine: dict[str, Any]) -> tuple[float, float]:
+        n, parts = self.t + 1 - mine["last"], []
+        for j in range(8):
+            m, c = mine["m"][j], mine["c"][j] + self.kappa[j] * n
+            variance = (self.noise(arm) + (m - self.rewards.mean) ** 2 / (1 + self.squares[arm].pulls)) * c
+            if self.coin():
+                low, high = sorted(set().union(*self.values))
+                p, variance = beta_moments(self.as_coin(m), 1 / c)
+                m, variance = low + (high - low) * p, (high - low) ** 2 * variance
+            parts.append(((self.s * n * self.pool[j] + mine["w"][j]) / (1 + self.s * n), m, variance))
+        mean = math.fsum(weight * m for weight, m, _ in parts)
+        return mean, math.fsum(weight * (variance + (m - mean) ** 2) for weight, m, variance in parts)
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
@@ -355,6 +353,12 @@ def columns(mine: dict[str, Any]) -> list[tuple[float, float, float]]:
 def draw_beta(successes: float, failures: float, rng: np.random.Generator) -> float:
     won = gamma(1 + successes, rng)
     return won / (won + gamma(1 + failures, rng))
+
+
+def beta_moments(p: float, pulls: float) -> tuple[float, float]:
+    """Mean and variance of Beta(1 + successes, 1 + failures), a share p of the pulls being successes."""
+    a, b = 1 + pulls * p, 1 + pulls * (1 - p)
+    return a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1))
 
 
 def normalised(weights: list[float]) -> list[float]:

@@ -17,9 +17,9 @@ import systems
 from naive_offline import greedy_log
 
 
-def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
+def driftbandits(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-m", "driftbandits", *map(str, words)]
-    return subprocess.run(program, capture_output=True, text=True, timeout=300)
+    return subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=cwd)
 
 
 @pytest.mark.parametrize(
@@ -119,15 +119,18 @@ def test_recommend_answers_in_a_sentence_or_two() -> None:
         (["gap", "wave"], "arms"),
         (["bounds", "0"], "horizon"),
         (["experiments", "--store", "sqlite:///nowhere.db"], "there is no file nowhere.db"),
+        (["export", "x", "x.csv", "--store", "sqlite:///nowhere.db"], "there is no file nowhere.db"),
         (["export", "x", "x.csv", "--store", "mysql://here"], "a Store's URL looks like"),
         (["bounds", "1000", "2"], "drift must lie"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_two(words: list[str], said: str) -> None:
-    answer = driftbandits(*words)
+def test_bad_input_is_one_line_and_exit_code_two(words: list[str], said: str, tmp_path: Path) -> None:
+    answer = driftbandits(*words, cwd=tmp_path)
     assert answer.returncode == 2
     assert said in answer.stderr
-    assert "Traceback" not in answer.stderr
+    assert answer.stderr.startswith("driftbandits: ")
+    assert answer.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_words_that_make_no_sense() -> None:

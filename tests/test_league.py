@@ -197,6 +197,8 @@ CASES = [
     ({"horizon": 10_000, "drift": 1e-4, "noise": "bernoulli"}, [DRIFTING], {"T", "δ"}, True),
     ({"drift": 0.0, "noise": "bernoulli", "arms": 10}, [STATIONARY], {"δ"}, True),
     ({"abrupt": True, "horizon": 10_000}, [ABRUPT], {"T"}, False),
+    ({"abrupt": True, "drift": 0.0}, [ABRUPT], {"δ"}, False),
+    ({"abrupt": True, "drift": 1e-4, "noise": "bernoulli", "arms": 3}, [ABRUPT], {"δ"}, True),
 ]
 
 
@@ -207,7 +209,8 @@ def test_recommend_names_the_best_of_the_shipped_standings(
     answer = recommend(**said)  # type: ignore[arg-type]
     best = rank(kinds, known, int(said.get("arms", 2)), noise).row(0, named=True)  # type: ignore[call-overload]
     assert answer.startswith(f"Use {best['policy']}(")
-    assert f"{best['ratio']:.2f} times" in answer
+    worlds = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+    assert f"on the league's {worlds} worlds its regret is {best['ratio']:.2f} times that of the best" in answer
     policy = eval(answer.split(" ", 1)[1].split(": ")[0], dict(POLICIES))  # what it says can be typed in
     assert isinstance(policy, POLICIES[best["policy"]])
     told_of = {

@@ -260,6 +260,20 @@ def test_what_policies_are_told() -> None:
     assert told.drift == pytest.approx(5 * db.estimate_drift(log["reward"], log["arm"]).high)
 
 
+def test_the_drift_of_a_log_is_that_of_a_step_whether_its_reward_came_or_not() -> None:
+    """Both arms go up and down at the full drift; of every four pairs of steps one only has its rewards."""
+    rng, steps, drift = np.random.default_rng(5), np.arange(160_000), 2e-4
+    arm = steps % 2
+    reward = np.abs((drift * steps + arm) % 2 - 1) + 0.2 * rng.standard_normal(160_000)
+    log = pl.DataFrame({"step": steps, "arm": arm, "reward": np.where(steps // 2 % 4 == 0, reward, None).astype(float)})
+    found = read_log(log.fill_nan(None)).drift
+    assert drift / 2 < found.drift < 2 * drift
+    assert found.low < 2**0.25 * 1.05 * drift
+    assert drift < found.high < 3 * drift
+    assert found.low <= found.drift <= found.high
+    assert 0.15 < found.sigma < 0.25
+
+
 def test_differences_and_figure() -> None:
     log = greedy_log(db.instances.sinusoid(4_000, drift=1e-3), 0.4, 0.3, seed=4)
     result = db.replay(log, ["AutoTS"], replicates=5)

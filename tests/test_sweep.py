@@ -78,6 +78,33 @@ def test_crossed_zipped_named_and_per_cell_runs() -> None:
     assert list(sweep.cells[0].columns)[:3] == ["policy", "instance", "noise"]
 
 
+def test_a_prefix_wins_and_what_a_name_states_wins_over_both() -> None:
+    """As docs/sweeps.md says, for policies and for instances; the columns say what came to bear."""
+    sweep = db.Sweep(
+        {
+            "policy": ["SnoozeIt", "own"],
+            "instance": ["sinusoid", "swing"],
+            "horizon": 50,
+            "drift": 1e-4,
+            "policy_drift": 1e-3,
+            "instance_horizon": 60,
+        },
+        policies={"own": {"policy": "SnoozeIt", "drift": 1e-2}},
+        instances={"swing": {"instance": "sinusoid", "horizon": 70}},
+    )
+    policies = [cell.policy_arguments for cell in sweep.cells]
+    assert policies == 2 * [{"horizon": 50, "drift": 1e-3}] + 2 * [{"horizon": 50, "drift": 1e-2}]
+    worlds = [cell.family_arguments for cell in sweep.cells]
+    assert worlds == 2 * [{"horizon": 60, "drift": 1e-4}, {"horizon": 70, "drift": 1e-4}]
+    given = ("horizon", "drift", "policy_drift", "instance_horizon")
+    assert [tuple(cell.columns[name] for name in given) for cell in sweep.cells] == [
+        (50, 1e-4, 1e-3, 60),
+        (50, 1e-4, 1e-3, 70),
+        (50, 1e-4, 1e-2, 60),
+        (50, 1e-4, 1e-2, 70),
+    ]
+
+
 def test_a_parameter_that_a_policy_lacks_makes_no_more_cells_of_it() -> None:
     sweep = db.Sweep({**SMALL, "policy": ["RoundRobin", "SnoozeIt"], "confidence": [0.1, 0.2, 0.3], "drift": 1e-3})
     assert [cell.columns["policy"] for cell in sweep.cells] == ["RoundRobin"] + 3 * ["SnoozeIt"]
@@ -93,6 +120,14 @@ def test_own_policies_and_worlds(tmp_path: Path) -> None:
     assert table["regret"].explode().round(9).to_list() == [20.0, 20.0]
 
 
+def test_what_names_a_policy_instance_or_noise_is_no_parameter() -> None:
+    """Though a policy of one's own may have one that is called so."""
+    (cell,) = db.Sweep({**SMALL, "policy": "mine", "noise": "bernoulli"}, policies={"mine": {"policy": Loud}}).cells
+    assert cell.policy_arguments == {}
+    (cell,) = db.Sweep({**SMALL, "policy": "mine", "policy_noise": 2.0}, policies={"mine": {"policy": Loud}}).cells
+    assert cell.policy_arguments == {"noise": 2.0}
+
+
 class Stubborn:
     def __init__(self, arm: int) -> None:
         self.arm = arm
@@ -105,6 +140,11 @@ class Stubborn:
 
     def update(self, state: Any, arm: int, reward: float) -> None:
         pass
+
+
+class Loud(Stubborn):
+    def __init__(self, noise: float = 1.0) -> None:
+        self.arm = int(noise)
 
 
 def still(horizon: int) -> db.Instance:
@@ -155,8 +195,10 @@ def test_a_file_says_the_same_as_the_call(tmp_path: Path) -> None:
         ("horizon = 50", "start = [0.9, 0.1]", 8, "grid.instance", "a value that is a list itself"),
         ("horizon = 50", "horizon = 50\nseed = 1", 11, "grid.seed", "instance_seed"),
         ("[0.1, 0.2]", "[0.1, 0.2, 0.3]", 12, "zipped", "confidence has 3, flat has 2"),
+        ("[0.1, 0.2]", "[0.1, -0.2]", 13, "zipped.confidence", "confidence must be positive and finite; got -0.2"),
         ("flat = [10, 20]", "drift = [0.1, 0.2]", 14, "zipped.drift", "already given as grid.drift"),
         ('policy = "SnoozeIt"\n', 'policy = "SnoozeIt"\nconfidnce = 1', 18, "policies.eager.confidnce", "confidence?"),
+        ('policy = "SnoozeIt"\n', 'policy = "SnoozeIt"\npick = "any"', 18, "policies.eager.pick", "unknown pick"),
         (', "eager"]', "]", 16, "policies.eager", "is not among the grid's values of policy"),
         ("runs = 3", "seed = -1", 3, "seed", "seed must be a whole number, at least 0; got -1"),
         ("runs = 3", "runs = 0", 3, "runs", "at least 1; got 0"),
@@ -194,6 +236,35 @@ def test_impossible_grids() -> None:
         db.Sweep({**SMALL, "horizon": 500_000_000_000})
     with pytest.raises(db.InputError, match="exactly 2 arms"):
         db.Sweep({"policy": "SnoozeIt", "instance": "wave", "horizon": 50})
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"drift": 2.0}, "grid.drift"),  # the world's, though the policy has one of its own
+        ({"policies": {"own": {"policy": "SnoozeIt"}}, "instance_drift": 2.0}, "grid.instance_drift"),
+        ({"policies": {"own": {"policy": "SnoozeIt", "drift": 2.0}}}, "policies.own.drift"),
+        ({"policies": {"own": {"policy": "SnoozeIt"}}, "policy_drift": 2.0}, "grid.policy_drift"),
+        ({"policies": {"own": {"policy": "SnoozeIt"}}, "instance_horizon": 0}, "grid.instance_horizon"),
+        ({"policies": {"own": {"policy": "Rexp3"}}, "drift": 0.0}, "grid.drift"),
+        ({"instances": {"still": {"instance": "table"}}}, "instances.still"),
+        ({"noise_sigma": -1.0}, "grid.noise_sigma"),
+    ],
+)
+def test_of_parameters_with_one_name_the_wrong_one_is_blamed(changes: dict[str, Any], key: str) -> None:
+    named: dict[str, Any] = {"policies": {"own": {"policy": "SnoozeIt", "drift": 1e-3}}}
+    named |= {"instances": {"still": {"instance": "sinusoid"}}}
+    grid = {"horizon": 50, "drift": 1e-4, **{name: value for name, value in changes.items() if name not in named}}
+    with pytest.raises(db.InputError) as caught:
+        db.Sweep(grid, **{name: changes.get(name, table) for name, table in named.items()})
+    assert str(caught.value).startswith(f"{key}: ")
+
+
+def test_a_parameter_that_nobody_takes_since_all_have_their_own() -> None:
+    with pytest.raises(db.InputError, match=r"grid.confidence: .* all that have a 'confidence' state their own"):
+        db.Sweep(
+            {**SMALL, "policy": "own", "confidence": 0.2}, policies={"own": {"policy": "SnoozeIt", "confidence": 0.1}}
+        )
 
 
 def test_lines_of_keys() -> None:

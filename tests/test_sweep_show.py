@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import driftbandits as db
@@ -25,9 +26,9 @@ horizon = [200, 400]
 """
 
 
-def driftbandits(*words: object) -> subprocess.CompletedProcess[str]:
+def driftbandits(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-m", "driftbandits", "sweep", *map(str, words)]
-    return subprocess.run(program, capture_output=True, text=True, timeout=300)
+    return subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=cwd)
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,24 @@ def test_what_figures_say(folder: Path) -> None:
     assert f"{table['regret'][0]:.3g}" == numbers[0]
 
 
+def test_until_and_most_runs_reach_the_sweep(tmp_path: Path) -> None:
+    """Two runs to begin with, and never enough: 2, 3, 4, 6, 9, 13, 19, and 20 where it must stop."""
+    file = tmp_path / "few.toml"
+    file.write_text('runs = 2\n[grid]\npolicy = "Uniform"\ninstance = "sinusoid"\nhorizon = [50, 60]\n')
+    answer = driftbandits(file, "--out", tmp_path / "out", "--until", "ci<1e-6", "--most-runs", 20)
+    assert answer.returncode == 0, answer.stderr
+    assert read(tmp_path / "out").group_by("cell").agg(pl.sum("runs"))["runs"].to_list() == [20, 20]
+    assert "not enough" in answer.stdout
+
+
+def test_the_directory_has_the_files_name_unless_given(tmp_path: Path) -> None:
+    (tmp_path / "few.toml").write_text('runs = 2\n[grid]\npolicy = "Uniform"\ninstance = "sinusoid"\nhorizon = 50\n')
+    answer = driftbandits("few.toml", "--workers", 1, cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    assert "on 1 " in answer.stdout
+    assert read(tmp_path / "few")["runs"].to_list() == [2]
+
+
 def test_show_before_anything_is_finished(tmp_path: Path) -> None:
     db.Sweep({"policy": "UCB1", "instance": "sinusoid", "horizon": 100}, runs=2).run(tmp_path / "out")
     for part in (tmp_path / "out").glob("part-*"):
@@ -95,6 +114,7 @@ def test_show_before_anything_is_finished(tmp_path: Path) -> None:
         (["nowhere.toml"], "cannot read nowhere.toml: No such file"),
         (["{toml}", "--cluster", "tcp://a:1", "--workers", "2"], "choose one of --workers, --cluster"),
         (["{toml}", "--until", "soon"], 'until must read "ci<0.02"'),
+        (["{toml}", "--until", "ci<0.1", "--most-runs", "0"], "most_runs must be a whole number, at least 1; got 0"),
         (["{toml}", "--workers", "0"], "workers must be a whole number, at least 1; got 0"),
         (["{toml}", "--local-cluster", "0"], "workers must be a whole number, at least 1; got 0"),
         (["show", "nowhere"], "nowhere is not the directory of a sweep"),
@@ -106,15 +126,14 @@ def test_show_before_anything_is_finished(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, folder: Path) -> None:
-    answer = driftbandits(*(word.format(toml=folder / "three.toml", out=folder / "out") for word in words))
+    words = [word.format(toml=folder / "three.toml", out=folder / "out") for word in words]
+    answer = driftbandits(*words, cwd=folder)
     assert answer.returncode == 2, answer.stderr
     assert said in answer.stderr
     assert answer.stderr.count("\n") == 1
 
 
 def test_too_many_curves_ask_for_fewer() -> None:
-    import polars as pl
-
     rows = [{"policy": "a", "x": x, "y": y, "z": z} for x in range(3) for y in range(5) for z in range(4)]
     table = pl.DataFrame(rows).with_columns(
         pl.lit(1).alias("runs"), *(pl.lit(1.0).alias(name) for name in ("regret", "low", "high"))

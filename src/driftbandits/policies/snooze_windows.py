@@ -53,13 +53,17 @@ def with_room(state: Any, steps: int) -> tuple[np.ndarray[Any, Any], np.ndarray[
     return new_sums, new_links
 
 
-def windows_belief(state: Any, gap: float) -> Belief:
-    """Which arm is snoozed, ``gap`` being the lead that was found; or else the window nearest to passing."""
+def windows_belief(state: Any, gap: float, every: int = 1) -> Belief:
+    """Which arm is snoozed, ``gap`` being the lead that was found; or else the window nearest to passing.
+
+    The policy looks after ``every`` so many steps of an episode, and the windows are those of its last look.
+    """
     rule, run, event = state.rule[0], state.run[0], state.event[0]
     if run.snoozed >= 0:
         since, until = int(event.passed), float(event.until)
         return Belief(snoozed=(Snooze(int(run.snoozed), int(event.arm), gap, int(event.window), since, until),))
     m = int(run.t - run.start)
+    m -= m % every
     windows = np.arange(rule.shortest_window, m // 2 + 1)
     if len(windows) == 0:
         return Belief()

@@ -152,7 +152,7 @@ class SnoozeIt(Policy):
         return has_room(state, steps)
 
     def belief(self, state: SnoozeItState) -> Belief:
-        return windows_belief(state, float(state.event[0].gap))
+        return windows_belief(state, float(state.event[0].gap), every=2 if self.variant == "released" else 1)
 
     def select(self, state: SnoozeItState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]

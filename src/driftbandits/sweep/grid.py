@@ -215,6 +215,8 @@ def _check_all_used(homes: Mapping[str, Path], used: Iterable[str], chosen: Iter
     for one in chosen:
         known |= dict.fromkeys(one.parameters) | dict.fromkeys(f"{one.kind}_{name}" for name in one.parameters)
     name = left[0]
+    if name in known:
+        raise GridError(homes[name], f"leave it out: in this sweep all that have a {name!r} state their own")
     message = f"no policy, instance or noise of this sweep has a parameter {name!r}; {nearest(name, known)}"
     raise GridError(homes[name], message)
 
@@ -233,8 +235,9 @@ def home_of(declared: Declaration, columns: Mapping[str, Any], names: Sequence[s
         for kind, table in TABLES.items():
             label = columns[kind]
             fixed = declared.named(kind).get(label, {})
-            if name.removeprefix(f"{kind}_") in fixed and name != kind:
-                return (table, label, name.removeprefix(f"{kind}_"))
+            own = name.removeprefix(f"{kind}_")
+            if own in fixed and own != name:
+                return (table, label, own)
             if name == kind and fixed:
                 return (table, label)
         if name in declared.grid:

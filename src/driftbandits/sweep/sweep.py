@@ -102,8 +102,10 @@ class Sweep:
 
     def _blamed(self, cell: Cell, kind: str, error: Exception) -> GridError:
         """The error with the key of the parameter it speaks of, and the cell."""
-        words = re.findall(r"\w+", str(error))
-        speaks_of = [name for name in cell.columns if re.sub(r"^(policy|instance|noise)_", "", name) in words]
+        words, prefix = re.findall(r"\w+", str(error)), re.compile("^(policy|instance|noise)_")
+        speaks_of = [name for name in cell.columns if prefix.sub("", name) in words]
+        # Of one name, what it was given alone comes first, then what it shares, and last what others were given.
+        speaks_of.sort(key=lambda name: (not name.startswith(f"{kind}_"), prefix.match(name) is not None))
         home = home_of(self.declared, cell.columns, [*speaks_of, kind])
         hint = "" if isinstance(error, InputError) else "; a value that is a list itself is written [[0.9, 0.1]]"
         return GridError(home, f"{error}{hint} (in the cell {cell})")

@@ -1,0 +1,77 @@
+"""What recommend says, word by word, from standings made by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import driftbandits as db
+from driftbandits.league.recommend import recommend
+from driftbandits.league.worlds import ABRUPT, DRIFTING, STATIONARY, told
+
+RATIOS = {
+    "AutoTS": {"walk": 1.0, "wave": 4.0, STATIONARY: 3.0, ABRUPT: 4.5},
+    "RoundRobin": {"walk": 8.0, "wave": 8.0, STATIONARY: 8.0, ABRUPT: 8.0},
+    "KLUCB": {"walk": 9.0, "wave": 4.0, STATIONARY: 1.5, ABRUPT: 6.0},
+    "DUCB": {"walk": 1.5, "wave": 1.5, STATIONARY: 2.0, ABRUPT: 2.0},
+    "SuccessiveElimination": {STATIONARY: 1.0},
+}
+
+
+def stand(monkeypatch: pytest.MonkeyPatch, *policies: str) -> None:
+    """The league has these policies only."""
+    rows = [
+        {"policy": policy, "told": told(policy), "kind": family if family in (STATIONARY, ABRUPT) else DRIFTING}
+        | {"family": family, "ratio": ratio}
+        for policy in policies
+        for family, ratio in RATIOS[policy].items()
+    ]
+    monkeypatch.setattr("driftbandits.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
+
+
+def test_who_says_nothing_gets_the_best_of_all_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Families weigh the same within their kind, and kinds the same: 2, 3 and 4.5 make 3; 6, 1.5 and 6 make 3.78.
+
+    Who has not played a kind is no candidate.
+    """
+    stand(monkeypatch, *RATIOS)
+    answer = (
+        "Use AutoTS(): it needs to know nothing, and on the league's drifting, stationary and abrupt worlds its regret "
+        "is 3.00 times that of the best policy there. The best published policy that you know enough for, KLUCB, has "
+        "3.78 times, and counts on rewards in [0, 1] or not far from it."
+    )
+    assert recommend() == answer
+    assert recommend(horizon=1_000) == answer
+
+
+def test_the_rival_is_another_policy_than_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand(monkeypatch, *RATIOS)
+    assert recommend(drift=0.0, noise="gaussian", horizon=1_000) == (
+        "Use SuccessiveElimination(horizon=1000): it needs to know T, and on the league's stationary worlds its regret "
+        "is 1.00 times that of the best policy there. The best published policy that you know enough for, KLUCB, has "
+        "1.50 times."
+    )
+
+
+@pytest.mark.parametrize(
+    ("noise", "kl"), [("gaussian", "gaussian"), ("bernoulli", "bernoulli"), ("bounded", "bernoulli")]
+)
+def test_the_policy_is_told_of_the_noise(monkeypatch: pytest.MonkeyPatch, noise: str, kl: str) -> None:
+    stand(monkeypatch, *RATIOS)
+    answer = recommend(drift=0.0, noise=noise)
+    assert answer.startswith(f"Use KLUCB(kl={kl!r}): it needs to know nothing")
+    assert answer.endswith(" DUCB, has 2.00 times.")
+
+
+def test_a_rival_that_takes_any_unit_counts_on_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand(monkeypatch, "AutoTS", "RoundRobin")
+    assert recommend().endswith(" The best published policy that you know enough for, RoundRobin, has 8.00 times.")
+    stand(monkeypatch, "AutoTS")
+    assert recommend().endswith(" its regret is 3.00 times that of the best policy there.")
+
+
+def test_if_no_policy_fits_more_must_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand(monkeypatch, "KLUCB", "DUCB")
+    with pytest.raises(db.InputError, match="no policy of the league fits; say more of what you know"):
+        recommend(drift=1e-3)
+    assert recommend(drift=1e-3, noise="gaussian").startswith("Use DUCB(drift=0.001): it needs to know δ")
