@@ -3,10 +3,12 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from debian import found_or_installed
+from waiting import PATIENCE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
@@ -23,10 +25,19 @@ QUIET = (
 @contextmanager
 def open_browser() -> Iterator[Browser]:
     """Headless Chromium; where there is none, and none can be installed, the test is skipped and says what to do."""
+    program = found_or_installed("chromium", _found)
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found_or_installed("chromium", _found), args=QUIET)
+        browser = playwright.chromium.launch(executable_path=program, args=QUIET, timeout=1000 * PATIENCE)
         yield browser
         browser.close()
+
+
+def open_context(browser: Browser, **options: Any) -> BrowserContext:
+    """Pages that wait as long as tests do, not half a minute."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(1000 * PATIENCE)
+    return context
 
 
 def _found() -> str | None:

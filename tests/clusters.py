@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PATIENCE = 120
-"""Seconds after which a test gives up waiting; a busy machine needs some."""
-
-
-def wait_until(condition: object, what: str) -> None:
-    """Wait for something that another process does."""
-    begun = time.monotonic()
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() - begun < PATIENCE, f"waited in vain for {what}"
-        time.sleep(0.05)
+from waiting import wait_until
 
 
 @dataclass
@@ -45,8 +36,6 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     made = Cluster("", scheduler)
     try:
         wait_until(file.exists, "the scheduler")
-        import json
-
         wait_until(lambda: file.read_text().strip().endswith("}"), "the scheduler's file")
         made.address = json.loads(file.read_text())["address"]
         one = ("--nthreads", "1", "--no-nanny", "--host", "127.0.0.1")

@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from waiting import PATIENCE
+
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -34,7 +36,7 @@ def fuzz_by_schema(url: str, folder: Path, seed: int, examples: int) -> int:
     (folder / "schemathesis.toml").write_text(SETTINGS)
     command = [Path(sys.executable).with_name("schemathesis"), "run", f"{url}/openapi.json", "--seed", seed]
     command += ["--max-examples", examples, "--checks", ",".join(CHECKS)]
-    command += ["--suppress-health-check", "all", "--warnings", "off", "--no-color"]
+    command += ["--suppress-health-check", "all", "--request-timeout", PATIENCE, "--warnings", "off", "--no-color"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
     return int(re.findall(r"([\d,]+) generated", done.stdout)[-1].replace(",", ""))

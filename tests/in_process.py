@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +14,7 @@ import uvicorn
 from driftbandits.service import Settings, create_app
 from driftbandits.service.held import Held
 from driftbandits.service.state import Service
+from waiting import PATIENCE, wait_until
 
 ARMS = ["red", "blue"]
 
@@ -59,14 +59,14 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
         )
         server = uvicorn.Server(config)
         gate.app.state.stopping = lambda: server.should_exit
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            while not server.started:
-                assert thread.is_alive(), "the service did not start"
-                time.sleep(0.005)
-            with httpx.Client(base_url=url, timeout=60) as http:
+            wait_until(lambda: server.started or not thread.is_alive(), "the service to start", every=0.005)
+            assert thread.is_alive(), "the service did not start"
+            with httpx.Client(base_url=url, timeout=PATIENCE) as http:
                 yield Running(gate.app.state.service, url, http)
         finally:
             server.should_exit = True
-            thread.join()
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), "the service does not stop"

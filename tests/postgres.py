@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from debian import found_or_installed
+from waiting import wait_until
 
 # The server ends with whoever holds the other end of its standard input, even one killed with -9.
 UNTIL_INPUT_ENDS = """
@@ -49,16 +49,13 @@ class Server:
             stdin=subprocess.PIPE,
             **_as(self.user),
         )
-        for _ in range(600):
-            ready = subprocess.run(
-                [f"{binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], **_as(self.user)
-            )
-            if ready.returncode == 0:
-                return
-            time.sleep(0.05)
-        log = Path(folder, "log").read_text()
-        self.stop()
-        raise RuntimeError(f"PostgreSQL did not start:\n{log}")
+        asks = [f"{binaries}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        try:
+            wait_until(lambda: subprocess.run(asks, **_as(self.user)).returncode == 0, "PostgreSQL to start")
+        except AssertionError as error:
+            log = Path(folder, "log").read_text()
+            self.stop()
+            raise RuntimeError(f"PostgreSQL did not start:\n{log}") from error
 
     @contextmanager
     def database(self) -> Iterator[str]:

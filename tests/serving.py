@@ -12,11 +12,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
 from functools import cache
+
+from waiting import wait_until
 
 
 class Process:
@@ -48,9 +49,8 @@ class Process:
 
     def wait(self) -> None:
         """Until it answers."""
-        while not self.ready:
-            assert self._lives, "the service ended"
-            time.sleep(0.02)
+        wait_until(lambda: self.ready or not self._lives, "the service to answer")
+        assert self._lives, "the service ended"
 
     def signal(self, number: int) -> None:
         with suppress(ProcessLookupError):
@@ -66,8 +66,7 @@ class Process:
 
     def _end(self, number: int) -> None:
         self.signal(number)
-        while self._lives:
-            time.sleep(0.002)
+        wait_until(lambda: not self._lives, "the service to end", every=0.002)
 
     @property
     def _lives(self) -> bool:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -15,11 +14,12 @@ import pytest
 import driftbandits as db
 import systems
 from naive_offline import greedy_log
+from waiting import started, wait_until
 
 
 def driftbandits(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-m", "driftbandits", *map(str, words)]
-    return subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=cwd)
+    return subprocess.run(program, capture_output=True, text=True, cwd=cwd)
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,11 @@ def test_a_pipe_that_cannot_write_greek_gets_the_rest() -> None:
 def test_ctrl_c_is_exit_code_130(tmp_path: Path) -> None:
     path = tmp_path / "new" / "runs.parquet"
     words = ["simulate", "walk", "--policy", "RoundRobin", "--runs", "1000000", "--save", str(path)]
-    process = subprocess.Popen([sys.executable, "-m", "driftbandits", *words], stderr=subprocess.PIPE, text=True)
-    for _ in range(600):
-        if path.parent.exists():  # made when it is checked that the file can be written, just before the work begins
-            break
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    with started("-m", "driftbandits", *words, stderr=subprocess.PIPE) as process:
+        # Made when it is checked that the file can be written, just before the work begins.
+        wait_until(lambda: path.parent.exists() or process.poll() is not None, "the work to begin")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
     assert process.returncode == 130
     assert errors.strip() == "driftbandits: stopped"
     assert path.exists()

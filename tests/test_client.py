@@ -17,6 +17,7 @@ from driftbandits.decisions import ConflictError, ExpiredError, Outcome, Unknown
 from driftbandits.errors import InputError
 from driftbandits.store import Store, StoreError
 from in_process import Running, serving
+from waiting import PATIENCE
 
 SNOOZE = {"horizon": 100_000, "drift": 1e-5}
 
@@ -29,7 +30,7 @@ def running() -> Iterator[Running]:
 
 @pytest.fixture
 def client(running: Running) -> Iterator[Client]:
-    with Client(running.url, patience=20.0) as client:
+    with Client(running.url, patience=PATIENCE) as client:
         yield client
 
 
@@ -49,8 +50,8 @@ def test_the_verbs_of_a_session(client: Client, tmp_path: Path) -> None:
 
 
 def test_the_exceptions_of_a_session(client: Client) -> None:
-    hasty = client.open("hasty", arms=["red", "blue"], timeout=0.001)
-    client.open("hasty", arms=("red", "blue"), policy="AutoTS", timeout=0.001)  # it is there, and the same
+    hasty = client.open("hasty", arms=["red", "blue"], timeout=1e-6)
+    client.open("hasty", arms=("red", "blue"), policy="AutoTS", timeout=1e-6)  # it is there, and the same
     with pytest.raises(InputError, match=r"arms=\['red', 'blue'\]; got \['red', 'green'\]"):
         client.open("hasty", arms=["red", "green"])
     hasty.ask()
@@ -88,7 +89,7 @@ def test_experiments(client: Client) -> None:
 
 def test_the_same_for_asyncio(running: Running, tmp_path: Path) -> None:
     async def everything() -> None:
-        async with AsyncClient(running.url) as client:
+        async with AsyncClient(running.url, patience=PATIENCE) as client:
             cup = await client.open("cup", arms=["red", "blue"])
             decisions = await asyncio.gather(*(cup.ask() for _ in range(20)))
             assert sorted(each.step for each in decisions) == list(range(1, 21))
@@ -125,7 +126,7 @@ def test_an_answer_that_got_lost_counts_once(running: Running, monkeypatch: pyte
         return response
 
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", loses_every_other)
-    with Client(running.url) as client:
+    with Client(running.url, patience=PATIENCE) as client:
         lamp = client.open("lamp", arms=["red", "blue"])
         assert [lamp.ask().step for _ in range(5)] == [1, 2, 3, 4, 5]
         assert lamp.tell_many([("lamp-1", 1.0)]) == [Outcome.NEW]

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser import open_browser
+from browser import open_browser, open_context
 from driftbandits.client import Client, RemoteSession
 from driftbandits.service.dashboard import routes
 from driftbandits.store import Store
 from in_process import Running, serving
 from serving import Process
+from waiting import PATIENCE
 
 DESKTOP, PHONE = (1280, 900), (360, 740)
 HOSTILE = "<img src=x onerror=window.hit=1>"
-PATIENCE = 20_000
-"""Milliseconds: an upper limit for the slowest machine, not a measurement."""
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +45,8 @@ class Watched:
         self, browser: Browser, url: str, size: tuple[int, int] = DESKTOP, scheme: Any = "light", expected: str = "^$"
     ) -> None:
         self.url, self.expected = url, expected
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+        context = open_context(browser, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(PATIENCE)
         self.requests: list[str] = []
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.requests.append(request.url))
@@ -60,7 +58,7 @@ class Watched:
 
     def open(self, experiment: str = "") -> Page:
         self.page.goto(f"{self.url}/#{experiment}")
-        expect(self.page.locator("#pill")).to_have_text("live", timeout=PATIENCE)
+        expect(self.page.locator("#pill")).to_have_text("live")
         return self.page
 
 
@@ -105,7 +103,7 @@ def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Call
     expect(page.get_by_role("link", name="The button")).to_have_attribute("aria-current", "page")
     expect(page.locator(".chart").first).to_contain_text("Waiting for traffic")
 
-    with Client(running.url) as client:
+    with Client(running.url, patience=PATIENCE) as client:
         play(client.open("button"), 400, {"good": 0.95, "bad": 0.05})
     expect(page.locator("#tiles")).to_contain_text("Decisions400")
     expect(page.locator("#tiles")).to_contain_text("Rewards400")
@@ -120,7 +118,7 @@ def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Call
     expect(region).to_contain_text("was chosen with probability 1, when the policy had learnt 399 rewards")
     expect(region).to_contain_text("Snoozed: bad, until the policy’s step")
     expect(why).to_have_attribute("aria-expanded", "true")
-    with Client(running.url) as client:
+    with Client(running.url, patience=PATIENCE) as client:
         play(client.open("button"), 30, {"good": 0.95, "bad": 0.05})
     expect(page.locator("#tiles")).to_contain_text("Decisions430")
     expect(region).to_be_visible()  # what is being read stays, though newer ones came
@@ -148,6 +146,29 @@ def test_a_refusal_is_told_where_it_was_caused(running: Running, watch: Callable
     expect(page.locator("#create-error")).to_contain_text("got 'no good id'")
 
 
+def test_a_creation_that_takes_long_says_so_and_is_asked_for_once(
+    running: Running, watch: Callable[..., Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, go_on = Store.create, threading.Event()
+
+    def slow(*arguments: Any, **declared: Any) -> Any:
+        assert go_on.wait(PATIENCE)
+        return create(*arguments, **declared)
+
+    monkeypatch.setattr(Store, "create", slow)
+    watched = watch(running.url)
+    page = watched.open()
+    page.get_by_role("button", name="New").click()
+    page.get_by_label("Id", exact=True).fill("button")
+    page.get_by_role("textbox", name="Arms").fill("a\nb")
+    for _ in range(2):
+        page.get_by_role("button", name="Create").click()
+        expect(page.locator("#create-note")).to_contain_text("Creating …")
+    go_on.set()
+    expect(page.locator("#title")).to_have_text("button")
+    assert watched.requests.count(f"{running.url}/v1/experiments") == 1
+
+
 def test_pause_resume_and_archive(running: Running, watch: Callable[..., Watched]) -> None:
     path = running.create()
     page = watch(running.url).open("button")
@@ -169,7 +190,7 @@ def test_pause_resume_and_archive(running: Running, watch: Callable[..., Watched
 def test_words_of_users_are_never_markup(running: Running, watch: Callable[..., Watched]) -> None:
     arms = [HOSTILE, "</script><script>window.hit=2</script>"]
     running.create("odd", title=HOSTILE, arms=arms)
-    with Client(running.url) as client:
+    with Client(running.url, patience=PATIENCE) as client:
         play(client.open("odd"), 60, dict.fromkeys(arms, 0.5))
     page = watch(running.url).open("odd")
     expect(page.locator("#title")).to_have_text(HOSTILE)
@@ -185,7 +206,7 @@ def test_words_of_users_are_never_markup(running: Running, watch: Callable[..., 
 
 def test_a_drift_beyond_the_declared_one_raises_the_alarm(running: Running, watch: Callable[..., Watched]) -> None:
     running.create("fast", policy="KalmanTS", policy_settings={"drift": 1e-6}, arms=["a", "b"])
-    with Client(running.url) as client:
+    with Client(running.url, patience=PATIENCE) as client:
         session = client.open("fast")
         for good in (0.9, 0.1):
             for _ in range(4):
@@ -204,17 +225,17 @@ def test_a_killed_service_is_noticed_and_found_again(tmp_path: Path, watch: Call
     service = Process(f"sqlite:///{tmp_path / 'live.db'}")
     try:
         service.wait()
-        with Client(service.url) as client:
+        with Client(service.url, patience=PATIENCE) as client:
             play(client.open("button", arms=["a", "b"]), 50, {"a": 0.5, "b": 0.5})
             page = watch(service.url, expected="ERR_").open("button")
             expect(page.locator("#tiles")).to_contain_text("Decisions50")
             service.kill()
-            expect(page.locator("#pill")).to_contain_text("disconnected; again in", timeout=PATIENCE)
+            expect(page.locator("#pill")).to_contain_text("disconnected; again in")
             service.start()
             service.wait()
             play(client.open("button"), 30, {"a": 0.5, "b": 0.5})
-        expect(page.locator("#pill")).to_have_text("live", timeout=2 * PATIENCE)
-        expect(page.locator("#tiles")).to_contain_text("Decisions80", timeout=PATIENCE)
+        expect(page.locator("#pill")).to_have_text("live")
+        expect(page.locator("#tiles")).to_contain_text("Decisions80")
     finally:
         service.kill()
 
@@ -222,12 +243,13 @@ def test_a_killed_service_is_noticed_and_found_again(tmp_path: Path, watch: Call
 def test_open_streams_do_not_hold_up_a_graceful_stop(tmp_path: Path, watch: Callable[..., Watched]) -> None:
     service = Process(f"sqlite:///{tmp_path / 'live.db'}")
     service.wait()
-    with Client(service.url) as client:
+    with Client(service.url, patience=PATIENCE) as client:
         client.open("button", arms=["a", "b"]).ask()
     watch(service.url, expected="ERR_").open("button")
     service.stop()
     store = Store(f"sqlite:///{tmp_path / 'live.db'}")
-    assert store.acquire("button").seq == 1  # released: it was let go, not left to its lease
+    assert store.experiment("button").holder is None  # it was let go, not left to its lease
+    assert store.acquire("button").seq == 1
     store.close()
 
 
@@ -287,7 +309,7 @@ def offenders(page: Page) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light"), (PHONE, "dark")])
 def test_readable_by_everyone(running: Running, watch: Callable[..., Watched], size: Any, scheme: str) -> None:
     running.create("fast", policy="KalmanTS", policy_settings={"drift": 1e-6}, title="A rather long title of a test")
-    with Client(running.url) as client:
+    with Client(running.url, patience=PATIENCE) as client:
         session = client.open("fast")
         for good in (0.9, 0.1):
             session.tell_many([(decision.id, good) for decision in session.ask_many(300)])
@@ -320,7 +342,7 @@ def test_the_button_overrides_the_systems_theme(running: Running, watch: Callabl
 def test_every_stop_of_the_keyboard_can_be_seen(running: Running, watch: Callable[..., Watched]) -> None:
     running.create()
     page = watch(running.url).open("button")
-    expect(page.locator("#status")).to_have_text("running")
+    expect(page.locator("#tiles")).to_contain_text("Decisions0")  # nothing more will change
     seen = []
     for _ in range(14):
         page.keyboard.press("Tab")
@@ -361,8 +383,8 @@ def test_the_stream_needs_a_token_and_an_experiment_that_is_there(tmp_path: Path
     with serving(url) as running:
         assert running.http.get("/v1/live").status_code == 401
         assert running.http.get("/v1/policies").status_code == 401
-        with httpx.stream(
-            "GET", f"{running.url}/v1/live?experiment=nowhere", headers={"Authorization": f"Bearer {token}"}
+        with running.http.stream(
+            "GET", "/v1/live?experiment=nowhere", headers={"Authorization": f"Bearer {token}"}
         ) as answer:
             text = "".join(answer.iter_text())  # it ends by itself
         events = dict(re.findall("event: (.*)\ndata: (.*)\n\n", text))

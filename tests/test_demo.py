@@ -6,8 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from driftbandits.client import Client
 from driftbandits.demo import VISITORS, Visitors
 from driftbandits.policies import make_policy
 from driftbandits.session import Session
+from waiting import PATIENCE, started, wait_until
 
 
 def steepest(visitors: Visitors) -> float:
@@ -48,22 +47,20 @@ def test_a_snooze_comes_within_the_first_minute() -> None:
 
 @systems.signals
 def test_one_command_shows_it_and_ctrl_c_ends_it(tmp_path: Path) -> None:
-    demo = subprocess.Popen(
-        [sys.executable, "-m", "driftbandits", "demo", "--no-browser", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
-    )
-    assert demo.stdout
-    said = demo.stdout.readline()
-    found = re.search("http://127.0.0.1:[0-9]+", said)
-    assert found, said
-    assert len(list(tmp_path.glob("driftbandits-demo-*/demo.db"))) == 1
-    with Client(found[0]) as client:
-        while any((client.experiment(visitors.id)["learnt"] or 0) < 20 for visitors in VISITORS):
-            time.sleep(0.1)
-    demo.send_signal(signal.SIGINT)
-    out, err = demo.communicate()
+    words = ("-m", "driftbandits", "demo", "--no-browser", "--port", "0")
+    own = os.environ | {"TMPDIR": str(tmp_path)}
+    with started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own) as demo:
+        assert demo.stdout
+        said = demo.stdout.readline()
+        found = re.search("http://127.0.0.1:[0-9]+", said)
+        assert found, said
+        assert len(list(tmp_path.glob("driftbandits-demo-*/demo.db"))) == 1
+        with Client(found[0], patience=PATIENCE) as client:
+            wait_until(
+                lambda: all((client.experiment(visitors.id)["learnt"] or 0) >= 20 for visitors in VISITORS),
+                "20 rewards in each experiment",
+            )
+        demo.send_signal(signal.SIGINT)
+        out, err = demo.communicate()
     assert (demo.returncode, out, err) == (0, "the demo is over\n", "")
     assert not list(tmp_path.iterdir())

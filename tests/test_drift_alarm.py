@@ -108,6 +108,7 @@ def test_every_block_is_compared_with_the_one_before_it(rewards: list[tuple[floa
 
 
 @given(st.lists(st.integers(1, 200), min_size=1, max_size=30), st.lists(st.integers(1, 200), min_size=1, max_size=30))
+@settings(deadline=None)
 def test_the_distance_covers_overlapping_blocks(one: list[int], other: list[int]) -> None:
     """The Wasserstein distance of two sets of steps, by its definition, is never above what the test allows for."""
     grid = np.arange(202)

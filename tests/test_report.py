@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser import open_browser
+from browser import open_browser, open_context
 from driftbandits.errors import InputError
 from driftbandits.paper.content import Content, Drawing, Section
 from driftbandits.paper.report import write_report
@@ -136,7 +136,8 @@ def browser() -> Iterator[Browser]:
 def page(request: pytest.FixtureRequest, browser: Browser, written: tuple[Content, Path]) -> Iterator[Page]:
     """The report on a screen; at the end nothing was complained about and nothing was asked of the network."""
     width, height = request.param
-    opened = browser.new_page(viewport={"width": width, "height": height})
+    context = open_context(browser, viewport={"width": width, "height": height})
+    opened = context.new_page()
     complaints: list[str] = []
     requests: list[str] = []
     opened.on("console", lambda message: complaints.append(message.text))
@@ -144,7 +145,7 @@ def page(request: pytest.FixtureRequest, browser: Browser, written: tuple[Conten
     opened.on("request", lambda asked: requests.append(asked.url))
     opened.goto(written[1].as_uri())
     yield opened
-    opened.close()
+    context.close()
     assert not complaints
     assert {url.split("#")[0] for url in requests if not url.startswith("data:")} == {written[1].as_uri()}
 
@@ -181,15 +182,16 @@ def test_the_address_remembers_the_form_and_the_section(page: Page, browser: Bro
     page.locator("#contents").evaluate("contents => contents.open = true")
     page.get_by_role("link", name="The facts, measured").click()
     page.wait_for_url("**#facts&form=paper")
-    again = browser.new_page()
+    context = open_context(browser)
+    again = context.new_page()
     again.goto(page.url)
     assert shown(again) == {"paper"}
     assert again.evaluate("scrollY") > 0
-    again.close()
+    context.close()
 
 
 def test_the_switch_works_without_scripts(browser: Browser, written: tuple[Content, Path]) -> None:
-    context = browser.new_context(java_script_enabled=False)
+    context = open_context(browser, java_script_enabled=False)
     opened = context.new_page()
     opened.goto(written[1].as_uri())
     opened.get_by_label("The paper’s form").check()

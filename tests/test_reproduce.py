@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from driftbandits.paper import figures, parts, progress
 from driftbandits.paper.compose import SECTIONS
 from driftbandits.paper.reproduce import reproduce
 from driftbandits.versions import versions
+from waiting import started, wait_until
 
 SHORT = 8_000
 SCRIPT = """
@@ -32,14 +34,28 @@ reproduce(2, 0, Path(sys.argv[1]), workers=int(sys.argv[2]), horizon=int(sys.arg
 """
 
 
-def start(out: Path, workers: int) -> subprocess.Popen[bytes]:
+def start(out: Path, workers: int) -> AbstractContextManager[subprocess.Popen[str]]:
     """A whole reproduction of a short horizon, in its own process."""
-    return subprocess.Popen([sys.executable, "-W", "error", "-c", SCRIPT, str(out), str(workers), str(SHORT)])
+    return started("-W", "error", "-c", SCRIPT, out, workers, SHORT)
+
+
+def finished_parts(out: Path) -> dict[Path, int]:
+    """The parts that are on disk, and when each was written."""
+    return {path: path.stat().st_mtime_ns for path in out.glob("runs/[!.]*.parquet")}
+
+
+def go_on_and_kill(out: Path, count: int, moments: random.Random) -> None:
+    """Until there are more parts than that, one of them new; then at any moment."""
+    enough = max(count, len(finished_parts(out)))
+    with start(out, workers=2) as process:
+        wait_until(lambda: len(finished_parts(out)) > enough or process.poll() is not None, f"part {enough + 1}")
+        time.sleep(moments.uniform(0.0, 0.1))
+        process.kill()
 
 
 def driftbandits(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-m", "driftbandits", "reproduce", *arguments]
-    return subprocess.run(program, cwd=where, capture_output=True, text=True, timeout=300)
+    return subprocess.run(program, cwd=where, capture_output=True, text=True)
 
 
 def contents(out: Path) -> dict[str, Any]:
@@ -62,16 +78,14 @@ def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path: Path) -> N
     print(f"moments drawn with seed {seed}")
     moments = random.Random(seed)
     quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
-    assert start(quiet, workers=1).wait() == 0
-    kept: dict[Path, int] = {}
-    for _ in range(3):
-        process = start(disturbed, workers=2)
-        time.sleep(moments.uniform(1.5, 4.0))
-        process.kill()
-        process.wait()
-        kept = {path: path.stat().st_mtime_ns for path in disturbed.glob("runs/[!.]*.parquet")}
-    assert start(disturbed, workers=2).wait() == 0
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    with start(quiet, workers=1) as process:
+        assert process.wait() == 0
+    for count in sorted(moments.sample(range(len(finished_parts(quiet))), 3)):
+        go_on_and_kill(disturbed, count, moments)
+    kept = finished_parts(disturbed)
+    with start(disturbed, workers=2) as process:
+        assert process.wait() == 0
+    assert kept.items() <= finished_parts(disturbed).items()
     expected, found = contents(quiet), contents(disturbed)
     assert expected.keys() == found.keys()
     for name, value in expected.items():

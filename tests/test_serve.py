@@ -16,6 +16,7 @@ import systems
 from driftbandits.client import Client, RefusedError
 from driftbandits.service import Settings, run
 from driftbandits.store import Store
+from waiting import PATIENCE, started
 
 COMMAND = [sys.executable, "-m", "driftbandits"]
 
@@ -28,19 +29,19 @@ def test_from_start_to_sigterm(tmp_path: Path) -> None:
     listed = subprocess.run([*COMMAND, "token", "list", "--store", url], capture_output=True, text=True)
     assert "app" in listed.stdout
     assert secret not in listed.stdout
-    process = subprocess.Popen([*COMMAND, "serve", "--store", url, "--port", "0"], stderr=subprocess.PIPE, text=True)
-    assert process.stderr
-    line = json.loads(process.stderr.readline())
-    assert (line["event"], line["tokens"]) == ("serving", "needed")
-    with Client(line["url"], secret) as client:
-        with pytest.raises(RefusedError, match="scope admin"):
-            client.create("button", arms=["red", "blue"])
-        store = Store(url)
-        store.create("button", arms=["red", "blue"])
-        assert client.open("button").ask().step == 1
-        assert store.experiment("button").url == line["url"]
-    process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=60)
+    with started(*COMMAND[1:], "serve", "--store", url, "--port", "0", stderr=subprocess.PIPE) as process:
+        assert process.stderr
+        line = json.loads(process.stderr.readline())
+        assert (line["event"], line["tokens"]) == ("serving", "needed")
+        with Client(line["url"], secret, patience=PATIENCE) as client:
+            with pytest.raises(RefusedError, match="scope admin"):
+                client.create("button", arms=["red", "blue"])
+            store = Store(url)
+            store.create("button", arms=["red", "blue"])
+            assert client.open("button").ask().step == 1
+            assert store.experiment("button").url == line["url"]
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate()
     assert process.returncode in (0, -signal.SIGTERM)
     assert "Traceback" not in said
     assert store.experiment("button").holder is None

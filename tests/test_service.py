@@ -10,14 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import polars as pl
 import pytest
 
 from driftbandits.decisions import Asked, Settled, Told
+from driftbandits.service.holdings import Holdings
 from driftbandits.store import FencedError, Store, StoreError
 from driftbandits.store import experiments as store_experiments
 from in_process import ARMS, Running, serving
+from waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_many_at_once_with_one_key_are_one(running: Running) -> None:
     path = running.create()
 
     def ask(_: int) -> str:
-        return httpx.post(f"{running.url}{path}/ask", headers={"Idempotency-Key": "same"}).text
+        return running.http.post(f"{path}/ask", headers={"Idempotency-Key": "same"}).text
 
     with ThreadPoolExecutor(16) as pool:
         answers = set(pool.map(ask, range(48)))
@@ -142,8 +143,7 @@ def test_creating_twice_with_one_key_is_fine_and_without_is_not(tmp_path: Path) 
 def test_what_is_due_is_settled_in_the_background(running: Running) -> None:
     path = running.create(timeout=0.05, default_reward=0.25)
     running.http.post(f"{path}/ask")
-    while len(list(running.service.store.events("button"))) < 2:
-        time.sleep(0.01)
+    wait_until(lambda: len(list(running.service.store.events("button"))) == 2, "the Decision to be settled")
     settled = list(running.service.store.events("button"))[1]
     assert isinstance(settled, Settled)
     assert settled.reward == 0.25
@@ -155,10 +155,20 @@ def test_clock_jumps_settle_nothing(running: Running, monkeypatch: pytest.Monkey
     path = running.create(timeout=3600)
     running.http.post(f"{path}/ask_many", json={"count": 2})
     before = running.everything()
-    wall = time.time
-    for jump in (864_000.0, -864_000.0):
-        monkeypatch.setattr(time, "time", lambda jump=jump: wall() + jump)
-        asyncio.run(asyncio.sleep(0.6))  # the service looks at what is due
+    wall, tick, looks = time.time, Holdings._tick, list[None]()
+
+    async def noted(holdings: Holdings) -> None:
+        await tick(holdings)
+        looks.append(None)
+
+    def jump(seconds: float) -> None:
+        monkeypatch.setattr(time, "time", lambda: wall() + seconds)
+        enough = len(looks) + 2  # the first may have begun before
+        wait_until(lambda: len(looks) >= enough, "looks at what is due")
+
+    monkeypatch.setattr(Holdings, "_tick", noted)
+    for seconds in (864_000.0, -864_000.0):
+        jump(seconds)
         assert running.everything() == before
     assert running.http.post(f"{path}/tell", json={"id": "button-1", "reward": 1}).json() == {"outcome": "new"}
 
@@ -233,14 +243,14 @@ def test_what_was_staged_behind_a_failed_write_is_not_written(
     def failing(*arguments: Any) -> None:
         monkeypatch.setattr(store, "append", append)
         writing.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         raise StoreError("the disk is gone")
 
     async def two() -> list[Any]:
         monkeypatch.setattr(store, "append", failing)
         held.session.ask()
         first = asyncio.ensure_future(committer.durable(held))
-        assert await asyncio.to_thread(writing.wait, 10)
+        assert await asyncio.to_thread(writing.wait, PATIENCE)
         held.session.ask()
         second = asyncio.ensure_future(committer.durable(held))
         await asyncio.sleep(0)
@@ -264,14 +274,14 @@ def test_who_does_nothing_new_waits_for_what_is_being_written(
 
     def slow(*arguments: Any) -> None:
         writing.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         append(*arguments)
 
     async def two() -> list[bool]:
         monkeypatch.setattr(store, "append", slow)
         held.session.ask()
         first = asyncio.ensure_future(committer.durable(held))
-        assert await asyncio.to_thread(writing.wait, 10)
+        assert await asyncio.to_thread(writing.wait, PATIENCE)
         second = asyncio.ensure_future(committer.durable(held))
         await asyncio.sleep(0.01)
         early = [first.done(), second.done()]
@@ -283,9 +293,9 @@ def test_who_does_nothing_new_waits_for_what_is_being_written(
 
 
 def test_another_service_is_told_who_holds_it_and_takes_over_when_free(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/file.db"
-    with serving(store) as second:
-        with serving(store) as first:
+    store, lease = f"sqlite:///{tmp_path}/file.db", 1e6
+    with serving(store, lease=lease) as second:
+        with serving(store, lease=lease) as first:
             path = first.create()
             first.http.post(f"{path}/ask")
             busy = second.http.post(f"{path}/ask")
@@ -301,8 +311,7 @@ def test_idle_experiments_are_let_go_and_come_back(running: Running) -> None:
     running.http.post(f"{path}/ask")
     before = running.held().session.snapshot()
     running.held().used -= 1000
-    while running.service.store.experiment("button").holder is not None:
-        time.sleep(0.01)
+    wait_until(lambda: running.service.store.experiment("button").holder is None, "the experiment to be let go")
     assert "button" not in running.service.holdings.held
     assert running.http.post(f"{path}/tell", json={"id": "button-9", "reward": 1}).status_code == 404
     assert running.held().session.snapshot() == before

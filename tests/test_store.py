@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import zlib
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from driftbandits.store.schema import REVISION, metadata, snapshots
 from driftbandits.testing.store import fold
 from test_policies import lively
 from test_session import Clock
+from waiting import wait_until
 
 
 def test_old_rewards_are_dropped_however_they_were_bundled() -> None:
@@ -129,11 +129,10 @@ def test_two_writers_fight_and_the_log_stays_whole(tmp_path: Path) -> None:
             except FencedError:
                 continue
 
-    threads = [threading.Thread(target=write) for _ in range(2)]
+    threads = [threading.Thread(target=write, daemon=True) for _ in range(2)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    wait_until(lambda: not any(thread.is_alive() for thread in threads), "the end of the fight")
     store = db.Store(url)
     log = list(store.events("x"))
     there = [(f"x-{event.step}", "ab"[event.arm]) for event in log if isinstance(event, Asked)]
@@ -517,12 +516,11 @@ def test_a_lease_is_renewed_in_the_background(tmp_path: Path) -> None:
     store = db.Store(f"sqlite:///{tmp_path / 'store.db'}", lease=0.03)
     with store.open("x", arms=["a", "b"]) as session:
         before = store.experiment("x").lease_until
-        while store.experiment("x").lease_until <= before:
-            pass
+        wait_until(lambda: store.experiment("x").lease_until > before, "the lease to be renewed")
         store.set_status("x", "paused")
-        with suppress(db.InputError):  # as soon as it is noticed
-            while True:
-                session.ask()
+        wait_until(lambda: session._status == "paused", "the pause to be noticed")
+        with pytest.raises(db.InputError, match="'x' is paused"):
+            session.ask()
     assert store.experiment("x").holder is None
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import postgres
 import systems
 from driftbandits.decisions import Asked, Settled, Told
 from driftbandits.testing.store import fold
+from waiting import started
 
 pytestmark = systems.process_table  # the dead are taken over at once
 KILLS = 5
@@ -77,19 +79,16 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
             yield url
 
 
-def run_and_kill(url: str, seconds: float) -> list[str]:
-    """What a writer acknowledged in that time, from its first word on."""
-    command = [sys.executable, "-c", WRITER, url, *NAMES]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+def run_and_kill(url: str, luck: random.Random) -> list[str]:
+    """What a writer acknowledged until it was killed, some hundreds of lines later and then at any moment."""
+    with started("-c", WRITER, url, *NAMES, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stderr
-        first = process.stdout.readline()
-        assert first, process.stderr.read()
-        deadline, lines = time.monotonic() + seconds, [first]
-        while time.monotonic() < deadline:
-            lines.append(process.stdout.readline())
+        lines = list(islice(process.stdout, luck.randint(150, 1500)))
+        time.sleep(luck.uniform(0.0, 0.02))
         process.kill()
         said = "".join(lines) + process.stdout.read()
+        assert process.wait() == -9, process.stderr.read()
         return said[: said.rindex("\n")].splitlines()  # a line cut short was never said
 
 
@@ -100,7 +99,7 @@ def test_killed_at_full_rate(url: str) -> None:
         store.create(name, arms=["a", "b"], timeout=0.05, default_reward=0.5, policy=db.AutoTS())
     said = []
     for _ in range(KILLS):
-        said += run_and_kill(url, luck.uniform(0.05, 0.5))
+        said += run_and_kill(url, luck)
     asked, told = {}, {}
     for name in NAMES:
         log = list(store.events(name))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
@@ -22,6 +22,7 @@ SMALL = {"policy": "RoundRobin", "instance": "toggling", "horizon": 50}
 
 
 @given(st.integers(1, 10**9), st.integers(0, 10**5), st.integers(0, 10**5))
+@settings(deadline=None)
 def test_blocks_cover_every_run_once(horizon: int, start: int, more: int) -> None:
     blocks = list(itertools.islice(cut(3, horizon, start, start + more), 10**4))
     at = start

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import subprocess
-import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ import polars as pl
 import pytest
 
 import driftbandits as db
-from clusters import cluster, wait_until
+from clusters import cluster
 from driftbandits.sweep import executors
 from driftbandits.sweep.directory import read
+from waiting import PATIENCE, started, wait_until
 
 FILE = """
 name = "small"
@@ -50,9 +51,8 @@ def parts(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in folder.glob("part-*.parquet")}
 
 
-def command(*words: object) -> subprocess.Popen[str]:
-    program = [sys.executable, "-m", "driftbandits", "sweep", *map(str, words)]
-    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def command(*words: object) -> AbstractContextManager[subprocess.Popen[str]]:
+    return started("-m", "driftbandits", "sweep", *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def test_same_bytes_on_a_cluster_and_a_worker_killed_in_the_middle(
@@ -65,12 +65,13 @@ def test_same_bytes_on_a_cluster_and_a_worker_killed_in_the_middle(
             done["table"] = db.Sweep.load(sweep_file).run_on(pool, tmp_path / "out", None, False, lambda line: None)
 
     with cluster(tmp_path) as made:
-        thread = threading.Thread(target=work, args=(made.address,))
+        thread = threading.Thread(target=work, args=(made.address,), daemon=True)
         thread.start()
-        wait_until(lambda: parts(tmp_path / "out"), "the first blocks")
+        wait_until(lambda: parts(tmp_path / "out") or not thread.is_alive(), "the first blocks")
         assert thread.is_alive()  # in the middle
         made.workers[0].kill()
-        thread.join(120)
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
         assert made.workers[1].poll() is None
     assert sorted_bytes(done["table"]) == on_threads
     runs = done["table"].select("cell", pl.int_ranges("first_run", pl.col("first_run") + pl.col("runs")).alias("run"))
@@ -81,19 +82,18 @@ def test_the_scheduler_killed_is_a_clear_error_and_the_sweep_goes_on(
     sweep_file: Path, on_threads: bytes, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    with cluster(tmp_path) as made:
-        running = command(sweep_file, "--out", out, "--cluster", made.address)
-        wait_until(lambda: parts(out), "the first blocks")
+    with cluster(tmp_path) as made, command(sweep_file, "--out", out, "--cluster", made.address) as running:
+        wait_until(lambda: parts(out) or running.poll() is not None, "the first blocks")
         made.scheduler.kill()
-        _, said = running.communicate(timeout=120)
+        _, said = running.communicate()
     assert running.returncode == 1, said
     assert "the cluster was lost" in said
     assert "start the same sweep again" in said
     assert "Traceback" not in said
     before, rows = parts(out), read(out)
     assert 0 < rows["runs"].sum() < 1200
-    again = command(sweep_file, "--out", out)
-    told, said = again.communicate(timeout=120)
+    with command(sweep_file, "--out", out) as again:
+        told, said = again.communicate()
     assert again.returncode == 0, said
     assert f"{rows.height:,} blocks finished before" in told
     assert before.items() <= parts(out).items()
@@ -104,15 +104,14 @@ def test_killed_at_any_moment_it_goes_on_and_runs_nothing_twice(
     sweep_file: Path, on_threads: bytes, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    running = command(sweep_file, "--out", out, "--workers", 1)
-    wait_until(lambda: parts(out), "the first blocks")
-    running.kill()
-    running.communicate(timeout=60)
+    with command(sweep_file, "--out", out, "--workers", 1) as running:
+        wait_until(lambda: parts(out) or running.poll() is not None, "the first blocks")
+        running.kill()
     before, rows = parts(out), read(out)
     (out / ".part-000099-abcdefgh.parquet.tmp").write_bytes(b"half a fi")  # what a kill while writing leaves
     assert rows["runs"].sum() < 1200
-    again = command(sweep_file, "--out", out, "--local-cluster", 2)
-    told, said = again.communicate(timeout=120)
+    with command(sweep_file, "--out", out, "--local-cluster", 2) as again:
+        told, said = again.communicate()
     assert again.returncode == 0, said
     assert f"{rows.height:,} blocks finished before" in told
     assert before.items() <= parts(out).items()

@@ -28,7 +28,7 @@ horizon = [200, 400]
 
 def driftbandits(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-m", "driftbandits", "sweep", *map(str, words)]
-    return subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=cwd)
+    return subprocess.run(program, capture_output=True, text=True, cwd=cwd)
 
 
 @pytest.fixture(scope="module")

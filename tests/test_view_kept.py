@@ -20,6 +20,7 @@ from driftbandits.store import Store, StoreError
 from driftbandits.store.schema import views
 from in_process import serving
 from serving import Process
+from waiting import PATIENCE
 
 SNOOZE: dict[str, Any] = {"policy": "SnoozeItTight", "policy_settings": {"horizon": 1000, "drift": 1e-3}}
 
@@ -33,7 +34,7 @@ def play(session: RemoteSession, steps: int) -> None:
 
 def test_a_stop_loses_nothing(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'kept.db'}"
-    with serving(url) as running, Client(running.url) as client:
+    with serving(url) as running, Client(running.url, patience=PATIENCE) as client:
         play(client.open("button", arms=["good", "bad"], **SNOOZE), 500)
         before = view_json(running.held().view)[0]
     assert before["snoozes"]
@@ -53,7 +54,7 @@ def test_a_kill_loses_no_more_than_what_the_policy_thought(tmp_path: Path) -> No
     url = f"sqlite:///{tmp_path / 'kept.db'}"
     service = Process(url)
     service.wait()
-    with Client(service.url) as client:
+    with Client(service.url, patience=PATIENCE) as client:
         play(client.open("button", arms=["good", "bad"], **SNOOZE), 200)
     service.kill()
     store = Store(url)

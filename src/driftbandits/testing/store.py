@@ -111,6 +111,7 @@ class StoreContract(ABC):
         from driftbandits.store import BusyError
 
         one, other = self.store(), self.store()
+        one.clock = other.clock = lambda: 1e9  # no lease runs out
         writer = one.acquire(self.new(one), url="http://one")
         error = refused(BusyError, one.holder, lambda: other.acquire(writer.experiment.id))
         assert isinstance(error, BusyError)

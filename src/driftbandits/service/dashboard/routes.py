@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -106,12 +105,12 @@ async def live(
     """The list of experiments and all about one of them, as server-sent events, for as long as anyone listens."""
     service = await admit(request, "read")
     stream = _events(request, service, experiment, span, after.replace("\0", ""))
-    return StreamingResponse(stream, headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
+    return StreamingResponse(_with_beats(stream), headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
 
 
 async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:
     """Whatever changed, event by event. A refusal is an event too, and the last one."""
-    listed, beat, tick = "", time.monotonic(), 0
+    listed, tick = "", 0
     looking = Looking(service, id, span)
     while not request.app.state.stopping():
         try:
@@ -119,20 +118,32 @@ async def _events(request: Request, service: Service, id: str, span: str, after:
                 await service.access.check(request, "read")  # a token may have been revoked meanwhile
                 news = await _list(service, after)
                 if news != listed:
-                    listed, beat = news, time.monotonic()
+                    listed = news
                     yield _event("list", news)
             if id:
                 for event in await looking.news():
-                    beat = time.monotonic()
                     yield event
         except DriftbanditsError as error:
             yield _event("refusal", bytes(refuse_for(error, "/v1/live").body).decode())
             return
-        if time.monotonic() - beat > BEAT:
-            beat = time.monotonic()
-            yield ": still here\n\n"
         tick += 1
         await asyncio.sleep(TICK)
+
+
+async def _with_beats(events: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The events, and a sign of life when none comes for long: nothing is new, or the experiment takes long to load."""
+    coming = asyncio.ensure_future(anext(events, None))
+    try:
+        while True:
+            if not (await asyncio.wait([coming], timeout=BEAT))[0]:
+                yield ": still here\n\n"
+            elif (event := coming.result()) is None:
+                return
+            else:
+                yield event
+                coming = asyncio.ensure_future(anext(events, None))
+    finally:
+        coming.cancel()
 
 
 def _event(name: str, data: str) -> str:

@@ -3,7 +3,8 @@ import { make } from './format.js';
 import { Refusal, request } from './stream.js';
 
 const dialog = document.getElementById('create'), form = document.getElementById('create-form');
-const error = document.getElementById('create-error'), box = document.getElementById('policy-settings');
+const error = document.getElementById('create-error'), note = document.getElementById('create-note');
+const box = document.getElementById('policy-settings');
 let policies = [];
 
 // A number, also as 1/4800 or 1e-4; true, false; or the text itself.
@@ -65,7 +66,9 @@ export function setUpCreate(created) {
   form.elements.policy.addEventListener('change', showSettings);
   form.addEventListener('submit', async event => {
     event.preventDefault();
+    if (note.textContent) return; // asked for already
     error.textContent = '';
+    note.textContent = 'Creating … A policy that is new here is compiled first, which takes a while on a busy machine.';
     try {
       const made = await request('POST', '/v1/experiments', collect());
       dialog.close();
@@ -73,6 +76,8 @@ export function setUpCreate(created) {
       created(made.id);
     } catch (found) {
       error.textContent = found instanceof Refusal ? found.message : 'The service cannot be reached; nothing was created.';
+    } finally {
+      note.textContent = '';
     }
   });
 }
