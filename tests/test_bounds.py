@@ -176,8 +176,9 @@ def test_no_drift_and_one_step() -> None:
     assert bounds.good_event_probability(1) == 0
     with pytest.raises(InputError, match="duration must be finite and at least inf"):
         bounds.regret_per_step_by_duration(10, 1_000, 0.0)
-    with pytest.raises(InputError, match="active_length"):
-        bounds.episode_regret([3, 0], 1_000)
+    for wrong in ([3, 0], 0.5, math.inf, math.nan):
+        with pytest.raises(InputError, match="active_length must be finite and at least 1; got"):
+            bounds.episode_regret(wrong, 1_000)
 
 
 def test_the_good_event_with_other_confidences() -> None:
@@ -185,8 +186,21 @@ def test_the_good_event_with_other_confidences() -> None:
     assert bounds.good_event_probability(10_000, 2.0) == 1
     assert bounds.good_event_probability(10_000, 0.95) == pytest.approx(1 - 2 * 10_000 ** (3 - 4 * 0.95**2))
     assert bounds.good_event_probability(10_000, 0.86) == 0
-    with pytest.raises(InputError, match="confidence"):
-        bounds.good_event_probability(10_000, 0.0)
+    for confidence in (0.0, math.inf, math.nan):
+        with pytest.raises(InputError, match="confidence"):
+            bounds.good_event_probability(10_000, confidence)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 10, 10_000, 10**9])
+def test_a_bound_on_a_probability_is_one(horizon: int) -> None:
+    """1 - 2 T^(3 - 4 k^2) where that is positive; 0 elsewhere, also where it is a little less."""
+    tried = [*np.linspace(0.05, 0.85, 20), *np.linspace(0.866, 0.966, 200), *np.linspace(1, 3, 20)]
+    found = [bounds.good_event_probability(horizon, float(k)) for k in tried]
+    proved = [1 - 2 * min(1.0, float(horizon) ** min(0.0, 3 - 4 * k * k)) for k in tried]
+    assert found == pytest.approx([max(0.0, p) for p in proved], abs=1e-12)
+    assert found == sorted(found)
+    if horizon > 1:
+        assert any(-1 < p < 0 for p in proved)
 
 
 # The lemmas, on simulated runs. A run breaks the good event with probability below T^-2 < 3e-9, Lemma 3 never fails.

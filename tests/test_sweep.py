@@ -248,6 +248,7 @@ def test_impossible_grids() -> None:
         ({"policies": {"own": {"policy": "SnoozeIt"}}, "policy_drift": 2.0}, "grid.policy_drift"),
         ({"policies": {"own": {"policy": "SnoozeIt"}}, "instance_horizon": 0}, "grid.instance_horizon"),
         ({"policies": {"own": {"policy": "Rexp3"}}, "drift": 0.0}, "grid.drift"),
+        ({"policies": {"own": {"policy": "SnoozeIt"}}, "policy_drift": 1e-3, "drift": 2.0}, "grid.drift"),
         ({"instances": {"still": {"instance": "table"}}}, "instances.still"),
         ({"noise_sigma": -1.0}, "grid.noise_sigma"),
     ],
@@ -255,7 +256,8 @@ def test_impossible_grids() -> None:
 def test_of_parameters_with_one_name_the_wrong_one_is_blamed(changes: dict[str, Any], key: str) -> None:
     named: dict[str, Any] = {"policies": {"own": {"policy": "SnoozeIt", "drift": 1e-3}}}
     named |= {"instances": {"still": {"instance": "sinusoid"}}}
-    grid = {"horizon": 50, "drift": 1e-4, **{name: value for name, value in changes.items() if name not in named}}
+    grid = {name: value for name, value in changes.items() if name not in named}
+    grid = {**grid, **{name: value for name, value in {"horizon": 50, "drift": 1e-4}.items() if name not in grid}}
     with pytest.raises(db.InputError) as caught:
         db.Sweep(grid, **{name: changes.get(name, table) for name, table in named.items()})
     assert str(caught.value).startswith(f"{key}: ")

@@ -56,7 +56,7 @@ def _price(confidence: Section) -> str:
     if not held:
         return f"{tuned} Claim 2 holds at none of the {len(rows)} confidences tried."
     where = ", ".join(f"{row['confidence']:g}" for row in held)
-    price = ", ".join(row["Lemma 1 fails"] for row in held)
+    price = ", ".join(row["Lemma 1 fails"] or "none" for row in held)
     return (
         f"{tuned} Of {len(rows)} confidences tried, Claim 2 holds at {where}; there, in turn, {price} of all snoozes "
         "are of an arm that becomes the better one meanwhile, which the paper's Lemma 1 rules out."
