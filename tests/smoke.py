@@ -13,7 +13,8 @@ CONSTRAINTS = Path(__file__).parent.parent / "constraints.txt"
 PROGRAM = """
 import driftbandits as db
 result = db.simulate({"turns": db.RoundRobin(), "AutoTS": db.AutoTS()}, db.instances.toggling(10_000), runs=3)
-print(db.__file__, result.summary(), sep="\\n")
+print(db.__version__, "in", db.__file__, *result.summary()["regret"])
+assert "site-packages" in db.__file__
 """
 
 
