@@ -44,7 +44,7 @@ check: $(READY)
 	@$(BIN)/lint-imports --no-cache > .venv/lint-imports.txt || { cat .venv/lint-imports.txt; exit 1; }
 
 docs: $(READY)
-	@$(BIN)/python -m driftbandits.pages docs/policies
+	@$(BIN)/python -m driftbandits.research.pages docs/policies
 
 PACKAGE := .package/.ready
 

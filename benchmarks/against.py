@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--arms", type=int, action="append", help="numbers of arms (default: 2 and 20)")
     arguments = parser.parse_args()
     from driftbandits.policies import POLICIES
-    from driftbandits.tables import print_table
+    from driftbandits._common.tables import print_table
 
     rows = []
     with tempfile.TemporaryDirectory(prefix="driftbandits-against-") as folder:

@@ -15,7 +15,7 @@ from rich.progress import track
 from rich.table import Table
 
 import driftbandits as db
-from driftbandits.decisions import Asked, Event, Told
+from driftbandits.live.decisions import Asked, Event, Told
 from driftbandits.service.dashboard.view_json import view_json
 from driftbandits.service.dashboard.view_snapshots import pack_view, unpack_view
 from driftbandits.service.dashboard.views import View

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from starlette.responses import Response
 from store import bare_driver
 
-from driftbandits.decisions import Asked, Told
+from driftbandits.live.decisions import Asked, Told
 from driftbandits.store.log import row_of
 
 KEY = -1

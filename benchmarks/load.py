@@ -25,7 +25,7 @@ import polars as pl
 from store import plainly
 
 from driftbandits.store import Store
-from driftbandits.tables import print_table
+from driftbandits._common.tables import print_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 import driftbandits as db
-from driftbandits.tables import print_table
+from driftbandits._common.tables import print_table
 
 SECONDS = 1.0
 ROUNDS = 3

@@ -22,7 +22,7 @@ from rich.progress import track
 from rich.table import Table
 
 import driftbandits as db
-from driftbandits.decisions import Asked, Event, Told
+from driftbandits.live.decisions import Asked, Event, Told
 from driftbandits.store.log import POSTGRES_INSERT, POSTGRES_TYPES, SQLITE_INSERT, row_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -50,7 +50,7 @@ for step in map(int, sys.argv[2:]):
 EXPORT = """
 import sys, time
 import driftbandits as db
-from driftbandits.memory import peak_megabytes
+from driftbandits._common.memory import peak_megabytes
 store = db.Store(sys.argv[1])
 begun = time.perf_counter()
 store.export("day", sys.argv[2])

@@ -21,7 +21,7 @@ from rich.table import Table
 import driftbandits as db
 from driftbandits.sweep import executors
 from driftbandits.sweep.tasks import Task, play
-from driftbandits.threads import cores
+from driftbandits._common.threads import cores
 
 T, RUNS = 162_755, 1_000
 EMPTY_TASKS = 500
@@ -36,7 +36,7 @@ MEMORY = {
 PROGRAM = """
 import sys, tempfile, warnings
 import driftbandits as db
-from driftbandits.memory import peak_megabytes
+from driftbandits._common.memory import peak_megabytes
 warnings.simplefilter("ignore")
 policy, horizon, runs = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 sweep = db.Sweep({"policy": policy, "instance": "toggling", "horizon": horizon}, runs=runs)

@@ -13,8 +13,8 @@ from typing import Any
 
 from driftbandits.client import AsyncClient, UnavailableError, calls
 from driftbandits.client.calls import Call, Found
-from driftbandits.decisions import Asked, ExpiredError, Outcome, Settled, Told
-from driftbandits.session import Session
+from driftbandits.live.decisions import Asked, ExpiredError, Outcome, Settled, Told
+from driftbandits.live.session import Session
 from driftbandits.store import Store
 from driftbandits.store.history import Snapshot
 from serving import Process

@@ -12,8 +12,8 @@ import httpx
 import uvicorn
 
 from driftbandits.service import Settings, create_app
-from driftbandits.service.held import Held
-from driftbandits.service.state import Service
+from driftbandits.service.core.held import Held
+from driftbandits.service.core.state import Service
 from waiting import PATIENCE, wait_until
 
 ARMS = ["red", "blue"]

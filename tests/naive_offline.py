@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from driftbandits.engine import stream
+from driftbandits.simulation.engine import stream
 from driftbandits.instances import Instance
 
 

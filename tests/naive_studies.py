@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.engine import OWN, WORLD, stream
+from driftbandits.simulation.engine import OWN, WORLD, stream
 from driftbandits.instances import Instance
-from driftbandits.noise import Noise
+from driftbandits.instances.noise import Noise
 
 
 def bernoulli_kl(p: float, q: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftbandits.decisions import Asked, Event, Told
+from driftbandits.live.decisions import Asked, Event, Told
 
 WIDTH = 8
 Row = dict[str, Any]

@@ -89,8 +89,8 @@ def _mother() -> subprocess.Popen[str]:
 
 def _be_mother() -> None:
     from driftbandits import Session, SnoozeIt
-    from driftbandits.service.run import serve
-    from driftbandits.service.settings import Settings
+    from driftbandits.service.core.run import serve
+    from driftbandits.service.core.settings import Settings
 
     for policy in (None, SnoozeIt(horizon=100_000, drift=1e-5)):
         session = Session(policy, ["red", "blue"])

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from driftbandits.figures import canvas, line_style, save_figure, shade, thousands
-from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section, Verdict
+from driftbandits._common.plotting import canvas, line_style, save_figure, shade, thousands
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section, Verdict
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" <b>"
 LONG = "A sentence long enough to wrap on any screen, as a referee's patience must, about `confidence` and regret. " * 3

@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.policies import pair_windows, snooze_windows
+from driftbandits.policies._parts import pair_windows
+from driftbandits.policies._parts import snooze_windows
 from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItK, NaiveSnoozeItTight, windows
 
 KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "jump", "outliers", "shifted"]

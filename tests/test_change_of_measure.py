@@ -10,8 +10,8 @@ import pytest
 
 import naive_studies as naive
 from driftbandits import InputError, Instance, Oracle, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, instances
-from driftbandits.studies import change_of_measure as study
-from driftbandits.studies.change_of_measure import change_of_measure, first_share
+from driftbandits.research.studies import change_of_measure as study
+from driftbandits.research.studies.change_of_measure import change_of_measure, first_share
 from driftbandits.theory.lower import bernoulli_kl, block_length, block_pair
 
 SURE = 1 - 1e-8

@@ -15,7 +15,7 @@ import driftbandits as db
 import naive_classic as naive
 from driftbandits.policies import make_policy
 from driftbandits.policies.klucb import largest_mean
-from driftbandits.policies.posteriors import _draw_gamma
+from driftbandits.policies._parts.posteriors import _draw_gamma
 from driftbandits.testing import check_policy
 from test_rivals import rewards_of
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from driftbandits.client import AsyncClient, Client, RefusedError, UnavailableError
-from driftbandits.decisions import ConflictError, ExpiredError, Outcome, UnknownDecisionError
+from driftbandits.live.decisions import ConflictError, ExpiredError, Outcome, UnknownDecisionError
 from driftbandits.errors import InputError
 from driftbandits.store import Store, StoreError
 from in_process import Running, serving

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from driftbandits.service.dashboard import routes
-from driftbandits.service.holdings import Holdings
+from driftbandits.service.core.holdings import Holdings
 from in_process import serving
 from waiting import PATIENCE
 

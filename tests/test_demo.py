@@ -13,9 +13,9 @@ import numpy as np
 
 import systems
 from driftbandits.client import Client
-from driftbandits.demo import VISITORS, Visitors
+from driftbandits.service.demo import VISITORS, Visitors
 from driftbandits.policies import make_policy
-from driftbandits.session import Session
+from driftbandits.live.session import Session
 from waiting import PATIENCE, started, wait_until
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import driftbandits as db
-from driftbandits.detections import detection_delays, true_changes
+from driftbandits.simulation.detections import detection_delays, true_changes
 
 
 def world() -> db.Instance:

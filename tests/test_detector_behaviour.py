@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.detections import detection_delays
+from driftbandits.simulation.detections import detection_delays
 
 
 @pytest.mark.parametrize("test", ["bernoulli", "gaussian"])

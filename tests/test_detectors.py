@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 from driftbandits.policies import adswitch
-from driftbandits.policies.divergence import bernoulli_upper
-from driftbandits.policies.hulls import NONE, new_pool, new_vertices, push_vertex
-from driftbandits.policies.luck import new_luck, stir, uniform
+from driftbandits.policies._parts.divergence import bernoulli_upper
+from driftbandits.policies._parts.hulls import NONE, new_pool, new_vertices, push_vertex
+from driftbandits.policies._parts.luck import new_luck, stir, uniform
 from naive_detectors import NaiveCUSUMUCB, NaiveGLRUCB, NaiveLuck, NaiveMUCB, kl_upper
 from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.engine import OWN, WORLD, stream
+from driftbandits.simulation.engine import OWN, WORLD, stream
 from driftbandits.offline.log import Log
 from driftbandits.policies import make_policy
 from driftbandits.testing import check_policy

@@ -16,7 +16,7 @@ import pytest
 
 import driftbandits as db
 import postgres
-from driftbandits.decisions import Asked
+from driftbandits.live.decisions import Asked
 from driftbandits.store import Store, StoreError, StoreUnavailableError, UnusableStoreError
 from in_process import serving
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.estimation import estimate_drift
-from driftbandits.recording import trajectory
+from driftbandits.offline.drift import estimate_drift
+from driftbandits.simulation.trajectory import trajectory
 
 
 def ramps(seed: int, drift: float, sigma: float, steps: int = 40_000) -> tuple[Any, Any]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.explanation import ArmView, Explanation
-from driftbandits.policies.belief import gaussian_belief
+from driftbandits.live.explanation import ArmView, Explanation
+from driftbandits.policies._parts.belief import gaussian_belief
 from naive_beyond import NaiveSnoozeItK
 
 LOG = math.log(1_000)

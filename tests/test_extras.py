@@ -29,7 +29,7 @@ try:
 except ImportError as error:
     print(isinstance(error, InputError), error)
 """
-COMMAND = "import driftbandits.cli; driftbandits.cli.main()"
+COMMAND = "import driftbandits.cli.main; driftbandits.cli.main.main()"
 
 
 def run(program: str, *words: object, hidden: list[str] = EXTRAS) -> subprocess.CompletedProcess[str]:
@@ -66,7 +66,7 @@ def test_commands(words: str, extra: str, tmp_path: Path) -> None:
     [
         ("import driftbandits.client", EXTRAS, "the client needs httpx: pip install 'driftbandits[client]'"),
         ("import driftbandits.service", EXTRAS, "pip install 'driftbandits[serve]'"),
-        ("from driftbandits.service.run import serve", ["uvicorn"], "needs uvicorn: pip install 'driftbandits[serve]'"),
+        ("from driftbandits.service.core.run import serve", ["uvicorn"], "needs uvicorn: pip install 'driftbandits[serve]'"),
         ("import driftbandits.store", EXTRAS, "a Store needs sqlalchemy: pip install 'driftbandits[serve]'"),
         ("from driftbandits.store import Store", EXTRAS, "pip install 'driftbandits[serve]'"),
         ("from driftbandits import Store", EXTRAS, "pip install 'driftbandits[serve]'"),

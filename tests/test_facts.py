@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from driftbandits.paper import facts
-from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Section, Verdict
-from driftbandits.paper.experiments import ALGORITHM_1, FORMS
-from driftbandits.paper.parts import Settings
-from driftbandits.paper.sections import Material
-from driftbandits.paper.summary import summary
-from driftbandits.simulation import Simulation
+from driftbandits.research.paper import facts
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Section, Verdict
+from driftbandits.research.paper.experiments import ALGORITHM_1, FORMS
+from driftbandits.research.report.parts import Settings
+from driftbandits.research.paper.sections import Material
+from driftbandits.research.paper.summary import summary
+from driftbandits.simulation.simulate import Simulation
 from driftbandits.theory.bounds import episode_regret
 from test_paper import RUNS, around, simulation
 

@@ -192,7 +192,7 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(("switch", "mode"), [("", "checked"), ("0", "compiled"), ("1", "checked")])
 def test_the_switch(switch: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from driftbandits.player import usual_mode
+    from driftbandits._compile.player import usual_mode
 
     monkeypatch.setenv("DRIFTBANDITS_BOUNDSCHECK", switch)
     assert usual_mode(Sound()) == mode
@@ -206,7 +206,7 @@ def test_the_switch(switch: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_doubling_over_a_users_policy_is_checked_too() -> None:
     from dataclasses import dataclass
 
-    from driftbandits.player import usual_mode
+    from driftbandits._compile.player import usual_mode
 
     @dataclass(frozen=True)
     class Told(Sound):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from driftbandits.errors import InputError
-from driftbandits.files import check_writable, written_whole
+from driftbandits._common.files import check_writable, written_whole
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import naive_studies as naive
 from driftbandits import Bernoulli, Gaussian, InputError, Noise, RoundRobin, SnoozeIt, instances, simulate
-from driftbandits.figures import save_figure
-from driftbandits.intervals import share_interval
-from driftbandits.studies.good_event import (
+from driftbandits._common.plotting import save_figure
+from driftbandits._common.intervals import share_interval
+from driftbandits.research.studies.good_event import (
     critical_confidences,
     good_event,
     largest_ratio,

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 
-from driftbandits.intervals import mean_interval, t_quantile
+from driftbandits._common.intervals import mean_interval, t_quantile
 
 
 def within(t: float, freedom: int) -> float:

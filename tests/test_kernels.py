@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.digest import code_digest
-from driftbandits.kernels import _kernels_digest
+from driftbandits._compile.digest import code_digest
+from driftbandits._compile.kernels import _kernels_digest
 
 MODULE = """
 from dataclasses import dataclass

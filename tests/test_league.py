@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 
 from driftbandits.errors import InputError
-from driftbandits.league.league import League, league
-from driftbandits.league.play import play, run_table
-from driftbandits.league.recommend import UNITLESS, rank, recommend, shipped_standings
-from driftbandits.league.standings import OURS, best_single, mean_regrets, standings
-from driftbandits.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
-from driftbandits.league.worlds import ABRUPT, DRIFTING, JUMPS, KINDS, STATIONARY, asked, told, worlds
-from driftbandits.noise import Gaussian
-from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED
-from driftbandits.paper.parts import Settings
+from driftbandits.research.league.league import League, league
+from driftbandits.research.league.play import play, run_table
+from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
+from driftbandits.research.league.standings import OURS, best_single, mean_regrets, standings
+from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
+from driftbandits.research.league.worlds import ABRUPT, DRIFTING, JUMPS, KINDS, STATIONARY, asked, told, worlds
+from driftbandits.instances.noise import Gaussian
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
+from driftbandits.research.report.parts import Settings
 from driftbandits.policies import POLICIES
 
 SHORT = 5_000

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from driftbandits.memory import peak_megabytes
+from driftbandits._common.memory import peak_megabytes
 
 
 def test_it_is_what_was_held_at_most() -> None:
     pytest.importorskip("resource")
     program = (
-        "from driftbandits.memory import peak_megabytes\n"
+        "from driftbandits._common.memory import peak_megabytes\n"
         "before = peak_megabytes()\n"
         "held = bytearray(b'1' * 300_000_000)\n"
         "del held\n"

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.engine import OWN, stream
-from driftbandits.player import AHEAD
-from driftbandits.recording import trajectory
+from driftbandits.simulation.engine import OWN, stream
+from driftbandits._compile.player import AHEAD
+from driftbandits.simulation.trajectory import trajectory
 
 BAD_REWARDS = [math.nan, math.inf, -math.inf, 1e101]
 

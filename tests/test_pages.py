@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import driftbandits as db
-from driftbandits import pages
+from driftbandits.research import pages
 
 FOLDER = Path(__file__).parent.parent / "docs" / "policies"
 

@@ -11,12 +11,12 @@ import pytest
 
 from driftbandits import instances
 from driftbandits.errors import FeasibilityWarning
-from driftbandits.fits import PowerLaw
-from driftbandits.noise import Gaussian
-from driftbandits.paper import claims, trajectories
-from driftbandits.paper.confidence import claim_at, curve
-from driftbandits.paper.content import FAILS, HOLDS, UNDECIDED, Claim
-from driftbandits.paper.experiments import (
+from driftbandits._common.fits import PowerLaw
+from driftbandits.instances.noise import Gaussian
+from driftbandits.research.paper import claims, trajectories
+from driftbandits.research.paper.confidence import claim_at, curve
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim
+from driftbandits.research.paper.experiments import (
     ALGORITHM_1,
     CONFIDENCES,
     DEFECTIVE,
@@ -27,9 +27,9 @@ from driftbandits.paper.experiments import (
     at_confidences,
     defective_exp3s,
 )
-from driftbandits.paper.figures import plot_confidence, plot_drifts, plot_instances, plot_policies
-from driftbandits.paper.left_open import left_open
-from driftbandits.simulation import Simulation, simulate
+from driftbandits.research.paper.figures import plot_confidence, plot_drifts, plot_instances, plot_policies
+from driftbandits.research.paper.left_open import left_open
+from driftbandits.simulation.simulate import Simulation, simulate
 
 RUNS = 20
 NOISE = np.random.default_rng(0).normal(size=RUNS)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from driftbandits import progress
-from driftbandits.progress import Bar
+from driftbandits._common import progress
+from driftbandits._common.progress import Bar
 
 
 def told(monkeypatch: pytest.MonkeyPatch, done: int, steps: int, after: float) -> list[Bar]:
@@ -23,7 +23,7 @@ def told(monkeypatch: pytest.MonkeyPatch, done: int, steps: int, after: float) -
         return nullcontext()
 
     monkeypatch.setattr(progress, "bars", bars)
-    monkeypatch.setattr("driftbandits.progress.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("driftbandits._common.progress.time.monotonic", lambda: clock[0])
     with progress.step_bar("working", lambda: (done, steps), None):
         clock[0] = after
         return list(asked[0]())

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import driftbandits as db
-from driftbandits.league.recommend import recommend
-from driftbandits.league.worlds import ABRUPT, DRIFTING, STATIONARY, told
+from driftbandits.research.league.recommend import recommend
+from driftbandits.research.league.worlds import ABRUPT, DRIFTING, STATIONARY, told
 
 RATIOS = {
     "AutoTS": {"walk": 1.0, "wave": 4.0, STATIONARY: 3.0, ABRUPT: 4.5},
@@ -26,7 +26,7 @@ def stand(monkeypatch: pytest.MonkeyPatch, *policies: str) -> None:
         for policy in policies
         for family, ratio in RATIOS[policy].items()
     ]
-    monkeypatch.setattr("driftbandits.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
+    monkeypatch.setattr("driftbandits.research.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
 
 
 def test_who_says_nothing_gets_the_best_of_all_worlds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from driftbandits import (
     instances,
     simulate,
 )
-from driftbandits.recording import trajectory
+from driftbandits.simulation.trajectory import trajectory
 
 HORIZON, DRIFT = 3_000, 1 / 300
 WORLD = instances.toggling(HORIZON, DRIFT, flat=250)

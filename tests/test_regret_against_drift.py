@@ -11,9 +11,9 @@ import pytest
 
 import naive_studies as naive
 from driftbandits import InputError, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, instances, simulate
-from driftbandits.figures import save_figure
-from driftbandits.intervals import t_quantile
-from driftbandits.studies.regret_against_drift import (
+from driftbandits._common.plotting import save_figure
+from driftbandits._common.intervals import t_quantile
+from driftbandits.research.studies.regret_against_drift import (
     SNOOZEIT,
     WORLDS,
     Maker,

@@ -15,7 +15,7 @@ import driftbandits as db
 from driftbandits.offline.estimators import Replayer, fixed_choices
 from driftbandits.offline.log import read_log
 from driftbandits.offline.trust import Evidence
-from driftbandits.recording import trajectory
+from driftbandits.simulation.trajectory import trajectory
 from naive_offline import greedy_log, naive_fixed, naive_replay
 
 POLICIES = [db.AutoTS(), db.UCB1(), db.RoundRobin(), db.Exp3S(gamma=0.1, alpha=0.01), db.SWUCBSharp(500, 1e-3)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.intervals import t_quantile
+from driftbandits._common.intervals import t_quantile
 from naive_offline import greedy_log
 
 LOGS, STEPS, SIGMA = 200, 3_000, 0.3

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page
 
 from browser import open_browser, open_context
 from driftbandits.errors import InputError
-from driftbandits.paper.content import Content, Drawing, Section
-from driftbandits.paper.report import write_report
+from driftbandits.research.report.content import Content, Drawing, Section
+from driftbandits.research.report.page import write_report
 from synthetic_report import HOSTILE, synthetic_content
 
 DESKTOP, PHONE = (1280, 900), (390, 844)

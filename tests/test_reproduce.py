@@ -15,19 +15,21 @@ import polars as pl
 import pytest
 
 from driftbandits.errors import InputError
-from driftbandits.paper import figures, parts, progress
-from driftbandits.paper.compose import SECTIONS
-from driftbandits.paper.reproduce import reproduce
-from driftbandits.versions import versions
+from driftbandits.research.paper import figures
+from driftbandits.research.report import parts
+from driftbandits.research.report import progress
+from driftbandits.research.paper.compose import SECTIONS
+from driftbandits.research.paper.reproduce import reproduce
+from driftbandits._common.versions import versions
 from waiting import started, wait_until
 
 SHORT = 8_000
 SCRIPT = """
 import sys
 from pathlib import Path
-from driftbandits.paper import facts, sections
-from driftbandits.paper.content import Drawing
-from driftbandits.paper.reproduce import reproduce
+from driftbandits.research.paper import facts, sections
+from driftbandits.research.report.content import Drawing
+from driftbandits.research.paper.reproduce import reproduce
 # Figures take most of the time, and nothing that can be resumed.
 facts.save_drawing = sections.save_drawing = lambda out, name, title, caption, forms: Drawing(name, title, caption, {})
 reproduce(2, 0, Path(sys.argv[1]), workers=int(sys.argv[2]), horizon=int(sys.argv[3]))
@@ -202,7 +204,7 @@ def test_progress_is_shown_on_a_terminal_only(
 
 def test_progress_counts_work_and_learns_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("driftbandits.paper.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("driftbandits.research.report.progress.time.monotonic", lambda: now[0])
     one, two, three = (parts.Part(name, name[0], 10.0, lambda *_: None) for name in ("a1", "a2", "b"))
     shown = progress.Progress([one, two, three])
     assert shown.reached() == (0, 30, 30)

@@ -141,7 +141,7 @@ def test_ten_million_steps_at_the_extremes(name: str, n_arms: int) -> None:
     policy = policy(10**7, 1e-6) if policy else getattr(db, name)()
     if n_arms > policy.arms[1]:
         pytest.skip("a policy for two arms")
-    from driftbandits.engine import Job
+    from driftbandits.simulation.engine import Job
 
     means = np.zeros((10**7, n_arms))
     means[:, -1] = 1.0

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.player import AHEAD, Player
-from driftbandits.policies.pair_windows import most_points, push_waiting
+from driftbandits._compile.player import AHEAD, Player
+from driftbandits.policies._parts.pair_windows import most_points, push_waiting
 from driftbandits.testing.policies import play_stream, reward_streams
 from test_policies import lively
 

@@ -14,7 +14,8 @@ import pytest
 
 import systems
 from driftbandits.client import Client, RefusedError
-from driftbandits.service import Settings, run
+from driftbandits.service import Settings
+from driftbandits.service.core import run
 from driftbandits.store import Store
 from waiting import PATIENCE, started
 

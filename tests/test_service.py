@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from driftbandits.decisions import Asked, Settled, Told
-from driftbandits.service.holdings import Holdings
+from driftbandits.live.decisions import Asked, Settled, Told
+from driftbandits.service.core.holdings import Holdings
 from driftbandits.store import FencedError, Store, StoreError
 from driftbandits.store import experiments as store_experiments
 from in_process import ARMS, Running, serving

@@ -11,7 +11,7 @@ import pytest
 
 from driftbandits.errors import InputError
 from driftbandits.service import Settings
-from driftbandits.service.access import auth_needed
+from driftbandits.service.http.access import auth_needed
 from driftbandits.store import Store
 from in_process import ARMS, Running, serving
 

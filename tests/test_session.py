@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits import decisions
-from driftbandits.decisions import ConflictError, ExpiredError, Outcome, TooOldError, UnknownDecisionError
-from driftbandits.learners import KEEP, SEEDS
-from driftbandits.lowlevel import StepStream
+from driftbandits.live import decisions
+from driftbandits.live.decisions import ConflictError, ExpiredError, Outcome, TooOldError, UnknownDecisionError
+from driftbandits.live.learners import KEEP, SEEDS
+from driftbandits._compile.lowlevel import StepStream
 from naive_session import NaiveSession
 from test_policies import lively
 
@@ -413,7 +413,7 @@ def test_a_log_with_a_gap_is_refused() -> None:
 
 
 def test_too_many_open_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driftbandits.session.MOST_OPEN", 3)
+    monkeypatch.setattr("driftbandits.live.session.MOST_OPEN", 3)
     session = db.Session(arms=["a", "b"])
     session.ask_many(3)
     with pytest.raises(db.InputError, match="give the Session a timeout"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import driftbandits as db
-from driftbandits.decisions import Asked, Event, Settled, Told
+from driftbandits.live.decisions import Asked, Event, Settled, Told
 
 
 @pytest.mark.parametrize("told", [Told(1, 0.5, 3000.0), Settled(1, None, 3000.0)])

@@ -19,10 +19,11 @@ import pytest
 
 import driftbandits as db
 import systems
-from driftbandits import engine, recipe
-from driftbandits.engine import OWN, WORLD, Job, stream
-from driftbandits.figures import save_figure
-from driftbandits.recording import trajectory
+from driftbandits.simulation import engine
+from driftbandits._compile import recipe
+from driftbandits.simulation.engine import OWN, WORLD, Job, stream
+from driftbandits._common.plotting import save_figure
+from driftbandits.simulation.trajectory import trajectory
 from test_online import Stubborn
 from waiting import started
 
@@ -273,7 +274,7 @@ def test_events_in_a_file_are_numbers_only() -> None:
     """An array of objects would be unpickled, and pickles run code."""
     from io import BytesIO
 
-    from driftbandits.parquet import _unpacked
+    from driftbandits.simulation.parquet import _unpacked
 
     buffer = BytesIO()
     np.save(buffer, np.array([pickle], dtype=object)[:0].astype(object), allow_pickle=True)
@@ -357,7 +358,7 @@ def test_wrong_arguments(world: db.Instance, options: dict[str, Any], words: str
 
 def test_keep_goes_on_where_it_was(world: db.Instance, result: db.Simulation, tmp_path: Path) -> None:
     """A file with a third of the runs is finished, and none of those runs is made again."""
-    from driftbandits.parquet import read_runs, write_runs
+    from driftbandits.simulation.parquet import read_runs, write_runs
 
     path = tmp_path / "kept.parquet"
     policies = {name: POLICIES[name] for name in ("SW-UCB#", "Rexp3")}
@@ -460,7 +461,7 @@ def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> N
     path = tmp_path / "kept.parquet"
     program = (
         "import driftbandits as db\n"
-        "from driftbandits.engine import Job\n"
+        "from driftbandits.simulation.engine import Job\n"
         "play = Job.play\n"
         "def tell(job, run, *rest):\n"
         "    result = play(job, run, *rest)\n"
@@ -477,7 +478,7 @@ def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> N
         rest, errors = process.communicate()
     assert "KeyboardInterrupt" in errors
     told = [line.split() for line in (first + rest).splitlines()]
-    from driftbandits.parquet import read_runs
+    from driftbandits.simulation.parquet import read_runs
 
     recipe, done = read_runs(path)
     assert recipe["runs"] == 100_000

@@ -22,7 +22,7 @@ from sqlalchemy import create_engine, inspect, text, update
 import driftbandits as db
 import postgres
 import systems
-from driftbandits.decisions import Asked, Outcome, Told
+from driftbandits.live.decisions import Asked, Outcome, Told
 from driftbandits.store import FencedError, StoreError, database, history
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.schema import REVISION, metadata, snapshots

@@ -15,7 +15,7 @@ import pytest
 import driftbandits as db
 import postgres
 import systems
-from driftbandits.decisions import Asked, Settled, Told
+from driftbandits.live.decisions import Asked, Settled, Told
 from driftbandits.testing.store import fold
 from waiting import started
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import driftbandits as db
-from driftbandits.decisions import Asked, Outcome
+from driftbandits.live.decisions import Asked, Outcome
 from driftbandits.store import BusyError
 from driftbandits.testing.store import fold
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.intervals import mean_interval
+from driftbandits._common.intervals import mean_interval
 from driftbandits.sweep.blocks import STEPS, cut
 from driftbandits.sweep.summary import exponents, kept, summarise
 from driftbandits.sweep.toml import line_of

@@ -22,7 +22,7 @@ from filelock import FileLock
 
 import driftbandits as db
 import systems
-from driftbandits.intervals import mean_interval
+from driftbandits._common.intervals import mean_interval
 from driftbandits.sweep import blocks, drive, executors
 from driftbandits.sweep.directory import read
 from driftbandits.sweep.plan import LEAST_RUNS, Plan, Until

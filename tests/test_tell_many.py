@@ -7,7 +7,7 @@ import math
 import pytest
 
 import driftbandits as db
-from driftbandits.decisions import Outcome, Told
+from driftbandits.live.decisions import Outcome, Told
 
 NEW, AGAIN, CONFLICT = Outcome.NEW, Outcome.AGAIN, Outcome.CONFLICT
 

@@ -1,6 +1,6 @@
 """How words and numbers are set."""
 
-from driftbandits.paper.typesetting import columns, prose, sentences
+from driftbandits.research.report.typesetting import columns, prose, sentences
 
 NARROW = "\N{NO-BREAK SPACE}"
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.decisions import Event
+from driftbandits.live.decisions import Event
 from driftbandits.errors import InputError
 from driftbandits.service.dashboard import views
 from driftbandits.service.dashboard.curves import make_curves

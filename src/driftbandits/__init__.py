@@ -90,25 +90,25 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from driftbandits import instances as instances
-    from driftbandits import studies as studies
+    from driftbandits.research import studies
     from driftbandits import testing as testing
-    from driftbandits.decisions import Decision as Decision
-    from driftbandits.detections import detection_table as detection_table
-    from driftbandits.detections import plot_detections as plot_detections
+    from driftbandits.live.decisions import Decision as Decision
+    from driftbandits.simulation.detections import detection_table as detection_table
+    from driftbandits.simulation.detections import plot_detections as plot_detections
     from driftbandits.errors import DriftbanditsError as DriftbanditsError
     from driftbandits.errors import FeasibilityWarning as FeasibilityWarning
     from driftbandits.errors import InputError as InputError
     from driftbandits.errors import PolicyError as PolicyError
     from driftbandits.errors import Unfinished as Unfinished
-    from driftbandits.estimation import estimate_drift as estimate_drift
+    from driftbandits.offline.drift import estimate_drift as estimate_drift
     from driftbandits.instances import Instance as Instance
-    from driftbandits.kernels import kernel as kernel
-    from driftbandits.noise import Bernoulli as Bernoulli
-    from driftbandits.noise import Bounded as Bounded
-    from driftbandits.noise import Gaussian as Gaussian
-    from driftbandits.noise import Noise as Noise
+    from driftbandits._compile.kernels import kernel as kernel
+    from driftbandits.instances.noise import Bernoulli as Bernoulli
+    from driftbandits.instances.noise import Bounded as Bounded
+    from driftbandits.instances.noise import Gaussian as Gaussian
+    from driftbandits.instances.noise import Noise as Noise
     from driftbandits.offline.replay import replay as replay
-    from driftbandits.online import Online as Online
+    from driftbandits.live.online import Online as Online
     from driftbandits.policies import BOB as BOB
     from driftbandits.policies import CUSUMUCB as CUSUMUCB
     from driftbandits.policies import DUCB as DUCB
@@ -141,10 +141,10 @@ if TYPE_CHECKING:
     from driftbandits.policies import ThompsonSampling as ThompsonSampling
     from driftbandits.policies import Uniform as Uniform
     from driftbandits.policies.base import records as records
-    from driftbandits.recording import trajectory as trajectory
-    from driftbandits.session import Session as Session
-    from driftbandits.simulation import Simulation as Simulation
-    from driftbandits.simulation import simulate as simulate
+    from driftbandits.simulation.trajectory import trajectory as trajectory
+    from driftbandits.live.session import Session as Session
+    from driftbandits.simulation.simulate import Simulation as Simulation
+    from driftbandits.simulation.simulate import simulate as simulate
     from driftbandits.store import Store as Store
     from driftbandits.sweep.sweep import Sweep as Sweep
     from driftbandits.theory import bounds as bounds

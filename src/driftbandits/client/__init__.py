@@ -8,7 +8,7 @@
 An experiment has the verbs of a ``Session``, and raises the same exceptions. Needs httpx, and nothing of the service.
 """
 
-from driftbandits.extras import needs
+from driftbandits._common.extras import needs
 
 with needs("client", "the client"):
     from driftbandits.client.aio import AsyncClient, AsyncRemoteSession

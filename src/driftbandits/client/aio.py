@@ -14,8 +14,8 @@ import httpx
 
 from driftbandits.client import calls
 from driftbandits.client.calls import Call, Found, RefusedError, UnavailableError
-from driftbandits.decisions import Decision, Outcome
-from driftbandits.files import written_whole
+from driftbandits.live.decisions import Decision, Outcome
+from driftbandits._common.files import written_whole
 
 
 class AsyncClient:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import httpx
 
-from driftbandits.checks import is_reward
-from driftbandits.decisions import (
+from driftbandits._common.checks import is_reward
+from driftbandits.live.decisions import (
     ConflictError,
     Decision,
     ExpiredError,

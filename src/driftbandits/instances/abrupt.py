@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftbandits.checks import check_whole
+from driftbandits._common.checks import check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 

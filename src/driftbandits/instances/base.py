@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
-from driftbandits.checks import check_drift, check_horizon, check_whole
+from driftbandits._common.checks import check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
-from driftbandits.files import written_whole
+from driftbandits._common.files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ class Instance:
 
     def plot(self) -> Figure:
         """The means of every arm against time."""
-        from driftbandits import figures
+        from driftbandits._common import plotting as figures
 
         figure: Figure
         with figures.canvas(size=(7.0, 3.4)) as (figure, axes):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from driftbandits.checks import check_between, check_whole
+from driftbandits._common.checks import check_between, check_whole
 from driftbandits.instances.base import HORIZON, Array, Instance, check_shape, family
 
 PATHS = 16

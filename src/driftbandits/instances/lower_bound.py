@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from driftbandits.checks import check_drift, check_whole
+from driftbandits._common.checks import check_drift, check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 

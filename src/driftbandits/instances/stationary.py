@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftbandits.checks import check_between
+from driftbandits._common.checks import check_between
 from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftbandits.checks import check_between, check_drift, check_whole
+from driftbandits._common.checks import check_between, check_drift, check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 from driftbandits.instances.paths import DOWN, UP, flips

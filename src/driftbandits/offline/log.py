@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits.checks import LARGEST_REWARD
+from driftbandits._common.checks import LARGEST_REWARD
 from driftbandits.errors import InputError
-from driftbandits.estimation import DriftEstimate, estimate_drift
+from driftbandits.offline.drift import DriftEstimate, estimate_drift
 
 if TYPE_CHECKING:
     import polars as pl

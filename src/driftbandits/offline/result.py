@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits.errors import InputError
-from driftbandits.intervals import t_quantile
+from driftbandits._common.intervals import t_quantile
 from driftbandits.offline.log import Log
 from driftbandits.offline.trust import FEWEST, Evidence
 
@@ -137,7 +137,7 @@ class Replay:
 
     def plot(self) -> Figure:
         """Left, the reward per step along the log; right, over the whole of it. Bands and bars are 95 % intervals."""
-        from driftbandits import figures
+        from driftbandits._common import plotting as figures
 
         table = self.table().drop_nulls("reward")
         shown = self._curves_shown(table)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits.errors import InputError
-from driftbandits.kernels import loop
+from driftbandits._compile.kernels import loop
 from driftbandits.offline.log import Log
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from driftbandits.errors import InputError
-from driftbandits.kernels import Compiled
-from driftbandits.player import ENDLESS, Stage
-from driftbandits.policies.belief import Belief
+from driftbandits._compile.kernels import Compiled
+from driftbandits._compile.player import ENDLESS, Stage
+from driftbandits.policies._parts.belief import Belief
 
 State: TypeAlias = Any
 """A NamedTuple of numpy arrays, most of them record arrays: all a policy has learnt, and the values it runs on."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_between, check_drift, check_horizon, check_whole
+from driftbandits._common.checks import check_between, check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
 

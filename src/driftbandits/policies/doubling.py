@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from driftbandits.errors import FeasibilityWarning, InputError
-from driftbandits.player import Stage
+from driftbandits._compile.player import Stage
 from driftbandits.policies.base import Policy, State
 
 

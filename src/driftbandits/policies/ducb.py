@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftbandits.checks import check_between, check_tuning_drift
+from driftbandits._common.checks import check_between, check_tuning_drift
 from driftbandits.policies.base import Policy
-from driftbandits.policies.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
-from driftbandits.policies.ucb import highest_index
+from driftbandits.policies._parts.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
+from driftbandits.policies._parts.ucb import highest_index
 
 
 @dataclass(frozen=True)

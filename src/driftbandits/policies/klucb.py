@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_between
+from driftbandits._common.checks import check_between
 from driftbandits.errors import InputError
-from driftbandits.kernels import kernel
+from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.ucb import highest_index
+from driftbandits.policies._parts.ucb import highest_index
 
 DIVERGENCES = ("bernoulli", "gaussian")
 MOST_STEPS = 60

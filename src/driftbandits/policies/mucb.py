@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_between, check_drift, check_horizon, check_whole
+from driftbandits._common.checks import check_between, check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
-from driftbandits.kernels import kernel
+from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 
 NEVER = 1 << 60

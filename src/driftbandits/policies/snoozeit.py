@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits.errors import FeasibilityWarning, InputError
-from driftbandits.kernels import kernel
+from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.belief import Belief
-from driftbandits.policies.snooze_windows import (
+from driftbandits.policies._parts.belief import Belief
+from driftbandits.policies._parts.snooze_windows import (
     forget_windows,
     has_room,
     sides,

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_drift, check_horizon
+from driftbandits._common.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
-from driftbandits.kernels import kernel
+from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.belief import Belief, Snooze
-from driftbandits.policies.hulls import has_room, new_pool, new_vertices
-from driftbandits.policies.hulls import with_room as with_vertices
-from driftbandits.policies.pair_windows import (
+from driftbandits.policies._parts.belief import Belief, Snooze
+from driftbandits.policies._parts.hulls import has_room, new_pool, new_vertices
+from driftbandits.policies._parts.hulls import with_room as with_vertices
+from driftbandits.policies._parts.pair_windows import (
     best_lead,
     forget_pair,
     forget_pulls,

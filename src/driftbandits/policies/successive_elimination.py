@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_horizon
-from driftbandits.kernels import kernel
+from driftbandits._common.checks import check_horizon
+from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 
 

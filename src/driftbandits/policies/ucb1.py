@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.ucb import highest_index
+from driftbandits.policies._parts.ucb import highest_index
 
 
 class UCB1State(NamedTuple):

@@ -1,9 +1,9 @@
 """The HTTP service: ``driftbandits serve``. ``create_app(settings)`` is the ASGI application."""
 
-from driftbandits.extras import needs
+from driftbandits._common.extras import needs
 
 with needs("serve", "the service"):
-    from driftbandits.service.app import create_app
-    from driftbandits.service.settings import Settings
+    from driftbandits.service.http.app import create_app
+    from driftbandits.service.core.settings import Settings
 
 __all__ = ["Settings", "create_app"]

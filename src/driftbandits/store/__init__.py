@@ -36,7 +36,7 @@ A service, which has many experiments and commits for all of them at once, uses 
 
 from __future__ import annotations
 
-from driftbandits.extras import needs
+from driftbandits._common.extras import needs
 from driftbandits.store.errors import (
     BusyError,
     ExperimentExistsError,

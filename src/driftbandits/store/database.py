@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, Interf
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits.errors import InputError
-from driftbandits.extras import needs
+from driftbandits._common.extras import needs
 from driftbandits.store.errors import StoreError, StoreUnavailableError, UnusableStoreError
 from driftbandits.store.migrate import migrate
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from driftbandits.decisions import Decision, Outcome, Settled, TooOldError
+from driftbandits.live.decisions import Decision, Outcome, Settled, TooOldError
 from driftbandits.errors import InputError
-from driftbandits.explanation import Explanation
-from driftbandits.session import Session
+from driftbandits.live.explanation import Explanation
+from driftbandits.live.session import Session
 from driftbandits.store.errors import StoreError
 
 if TYPE_CHECKING:

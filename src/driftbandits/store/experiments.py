@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from driftbandits.checks import check_drift
+from driftbandits._common.checks import check_drift
 from driftbandits.errors import InputError
-from driftbandits.recipe import build, describe
-from driftbandits.session import Session
+from driftbandits._compile.recipe import build, describe
+from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from driftbandits.decisions import Asked, Event, Outcome, Settled, Told
+from driftbandits.live.decisions import Asked, Event, Outcome, Settled, Told
 from driftbandits.store.database import Database
 from driftbandits.store.schema import IS_ASKED, IS_CLOSED, events
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Update, select, update
 
-from driftbandits.decisions import Event
-from driftbandits.session import Session
+from driftbandits.live.decisions import Event
+from driftbandits.live.session import Session
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError

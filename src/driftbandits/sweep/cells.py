@@ -12,7 +12,7 @@ from typing import Any
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.base import check_shape
-from driftbandits.noise import Noise
+from driftbandits.instances.noise import Noise
 
 SHORT = 1 << 16
 """Steps of the world in which a cell of longer horizon is tried before anything runs."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftbandits.errors import InputError, Unfinished
-from driftbandits.files import written_whole
+from driftbandits._common.files import written_whole
 from driftbandits.sweep.cells import Cell
 from driftbandits.sweep.tasks import Played
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from driftbandits.checks import check_whole
+from driftbandits._common.checks import check_whole
 from driftbandits.errors import InputError
-from driftbandits.extras import needs
-from driftbandits.threads import cores
+from driftbandits._common.extras import needs
+from driftbandits._common.threads import cores
 
 CONNECT_SECONDS = 10
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from driftbandits.checks import check_whole
+from driftbandits._common.checks import check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances import FAMILIES
-from driftbandits.noise import Bernoulli, Bounded, Gaussian
+from driftbandits.instances.noise import Bernoulli, Bounded, Gaussian
 from driftbandits.policies import POLICIES
 from driftbandits.sweep.cells import Cell, parameters_of
 from driftbandits.sweep.values import values_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits.errors import InputError
-from driftbandits.intervals import mean_interval
+from driftbandits._common.intervals import mean_interval
 from driftbandits.sweep.blocks import Block, cut, more
 from driftbandits.sweep.cells import Cell
 from driftbandits.sweep.pace import Pace

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits.errors import InputError
-from driftbandits.fits import LEAST_POINTS, fit_power_law
-from driftbandits.intervals import half_width
+from driftbandits._common.fits import LEAST_POINTS, fit_power_law
+from driftbandits._common.intervals import half_width
 from driftbandits.sweep.grid import KINDS, nearest
 
 if TYPE_CHECKING:

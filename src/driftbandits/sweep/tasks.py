@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.engine import Job
+from driftbandits.simulation.engine import Job
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.sweep.blocks import Block

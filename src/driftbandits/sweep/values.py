@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.checks import check_whole
+from driftbandits._common.checks import check_whole
 from driftbandits.errors import InputError
 
 DIGITS = 12

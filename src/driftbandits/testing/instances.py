@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from driftbandits.figures import save_figure
+from driftbandits._common.plotting import save_figure
 from driftbandits.instances import FAMILIES, Instance, table
 from driftbandits.instances.base import Array
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.checks import check_drift, check_horizon
+from driftbandits._common.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.theory.constants import C3, C6, C7, C8

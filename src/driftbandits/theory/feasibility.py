@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from driftbandits.checks import check_drift, check_horizon
+from driftbandits._common.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.theory.constants import C1
 

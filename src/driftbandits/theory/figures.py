@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits import figures
+from driftbandits._common import plotting as figures
 from driftbandits.errors import InputError
 from driftbandits.theory import bounds
 from driftbandits.theory.constants import C0

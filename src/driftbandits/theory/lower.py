@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.checks import check_drift, check_whole
+from driftbandits._common.checks import check_drift, check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 

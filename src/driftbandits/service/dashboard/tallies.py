@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.policies.belief import Snooze
+from driftbandits.policies._parts.belief import Snooze
 from driftbandits.service.dashboard.tracks import ARMS, Array, Rows, empty_rows
 
 WIDTH = 8

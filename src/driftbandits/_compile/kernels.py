@@ -1,0 +1,290 @@
+"""How code written once runs compiled and interpreted; with ``lowlevel``, the only file that knows numba.
+
+A policy (or a noise model) is an ordinary frozen dataclass. Its kernels are ordinary methods, written in the part of
+Python that numba knows. In compiled code ``self`` is a NamedTuple of the fields annotated ``float``, ``int`` or
+``bool``; its class tells numba which methods to use, so one loop serves every policy, and the loop's machine code can
+be cached on disk.
+
+Two traps decide the shape of this file. A dispatcher that is passed in or closed over misses numba's disk cache in
+every new process, so kernels are reached through ``overload`` instead. And ``overload`` alone would silently reuse old
+machine code after a kernel was edited, so a digest of all the code a kernel can reach sits in a closure cell of the
+cached function, where it is part of the cache's key.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import threading
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from types import FunctionType
+from typing import Any, ClassVar, TypeVar
+
+import numba
+import numpy as np
+from numba.core import types
+
+from driftbandits._compile.digest import code_digest, machinery_digest, reached
+from driftbandits.errors import InputError, PolicyError
+from driftbandits._compile.lowlevel import borrow, forget_machine_code, layouts_known, overloaded
+
+_ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_NAMEDTUPLE: Any = namedtuple  # noqa: PYI024 - its fields are only known at run time
+_NUMBERS = {"float": float, "int": int, "bool": bool}
+_lock = threading.RLock()
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiling() -> bool:
+    """Whether kernels are compiled at all: NUMBA_DISABLE_JIT=1 turns it off, for debuggers and coverage."""
+    return not numba.config.DISABLE_JIT
+
+
+def kernel(function: F) -> F:
+    """Let compiled kernels call ``function``, which stays a plain Python function for everyone else.
+
+    >>> @kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(4)
+    8
+    """
+    overloaded(function)(lambda *arguments: function)
+    return function
+
+
+def loop(function: F) -> F:
+    """Compile a whole loop over arrays on its first call, and cache it on disk; ``.py_func`` is the plain function.
+
+    It may call kernels of its own file only: the cache notices when that file changes, and no other.
+    """
+    return numba.njit(cache=True, **_ENTRY_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+class Compiled:
+    """Base of everything whose methods are kernels: policies and noise models. Subclasses are frozen dataclasses."""
+
+    Numbers: ClassVar[Any]
+    """The NamedTuple class that stands for ``self`` in compiled code."""
+
+    @classmethod
+    def numbers_class(cls) -> Any:
+        """The class that stands for ``self``: a new one whenever the code of the kernels is no longer the same."""
+        with _lock:
+            digest = _kernels_digest(cls)
+            if "Numbers" not in cls.__dict__ or cls.Numbers.digest != digest:
+                if not is_dataclass(cls):
+                    raise InputError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True) above it")
+                if "Numbers" in cls.__dict__:
+                    forget_machine_code(item for item in reached(_kernels(cls)) if isinstance(item, FunctionType))
+                names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]
+                made = _NAMEDTUPLE("Numbers", names)
+                # Pickled by reference, so that numba's cache finds the same class in the next process.
+                made.__module__, made.__qualname__ = cls.__module__, f"{cls.__qualname__}.Numbers"
+                made.owner, made.digest = cls, digest
+                cls.Numbers = made
+            return cls.Numbers
+
+    def compiled(self) -> Any:
+        """This object as compiled code sees it."""
+        made = self.numbers_class()
+        kinds = {field.name: _NUMBERS.get(_type_name(field.type)) for field in fields(self)}  # type: ignore[arg-type]
+        return made(*[kind(getattr(self, name)) for name, kind in kinds.items() if kind])
+
+
+def is_ours(owner: type) -> bool:
+    """Whether a class is part of this package, whose kernels the package's own tests have run with every check."""
+    return owner.__module__.split(".")[0] == __name__.split(".")[0]
+
+
+def _type_name(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+
+
+def _kernels(owner: type) -> list[Any]:
+    return [getattr(owner, name) for name in ("select", "update", "settle", "draw") if hasattr(owner, name)]
+
+
+def _kernels_digest(owner: type) -> str:
+    return _digest_of_ours(owner) if is_ours(owner) else code_digest(_kernels(owner))
+
+
+@functools.cache
+def _digest_of_ours(owner: type) -> str:
+    return code_digest(_kernels(owner))
+
+
+# The generic verbs. In Python they call the method; in compiled code they become it.
+
+
+def select(policy: Any, state: Any, rng: np.random.Generator) -> int:
+    """The arm that ``policy`` pulls next."""
+    arm = policy.select(state, rng)
+    try:
+        return operator.index(arm)
+    except TypeError:
+        raise PolicyError(
+            f"{type(policy).__name__}.select must answer the number of an arm, a whole number; it answered {arm!r}"
+        ) from None
+
+
+def update(policy: Any, state: Any, arm: int, reward: float) -> None:
+    """Tell ``policy`` the reward of a pull."""
+    policy.update(state, arm, reward)
+
+
+def settle(policy: Any, state: Any) -> None:
+    """Let ``policy`` do what it has put off."""
+    policy.settle(state)
+
+
+def draw(noise: Any, mean: float, rng: np.random.Generator) -> float:
+    """One reward with the given mean."""
+    return noise.draw(mean, rng)  # type: ignore[no-any-return]
+
+
+def event_count(state: Any) -> int:
+    """How many events (tests passed, changes detected) the State has seen; 0 for policies that have none."""
+    return state.event[0].count if hasattr(state, "event") else 0
+
+
+def note_event(state: Any, log: Any, at: int) -> None:
+    """Copy the State's last event to ``log[at]``."""
+    if hasattr(state, "event"):
+        log[at] = state.event[0]
+
+
+@functools.cache
+def _method(owner: type, name: str) -> Any:
+    return kernel(getattr(owner, name))
+
+
+@overloaded(select)
+def _select(policy: Any, state: Any, rng: Any) -> Any:
+    method = _method(policy.instance_class.owner, "select")
+    return lambda policy, state, rng: method(policy, state, rng)
+
+
+@overloaded(update)
+def _update(policy: Any, state: Any, arm: Any, reward: Any) -> Any:
+    method = _method(policy.instance_class.owner, "update")
+    return lambda policy, state, arm, reward: method(policy, state, arm, reward)
+
+
+@overloaded(settle)
+def _settle(policy: Any, state: Any) -> Any:
+    method = _method(policy.instance_class.owner, "settle")
+    return lambda policy, state: method(policy, state)
+
+
+@overloaded(draw)
+def _draw(noise: Any, mean: Any, rng: Any) -> Any:
+    method = _method(noise.instance_class.owner, "draw")
+    return lambda noise, mean, rng: method(noise, mean, rng)
+
+
+def _has_events(state: Any) -> bool:
+    return isinstance(state, types.BaseNamedTuple) and "event" in state.fields
+
+
+@overloaded(event_count)
+def _event_count(state: Any) -> Any:
+    if _has_events(state):
+        return lambda state: state.event[0].count
+    return lambda state: 0
+
+
+@overloaded(note_event)
+def _note_event(state: Any, log: Any, at: Any) -> Any:
+    if _has_events(state):
+
+        def impl(state: Any, log: Any, at: Any) -> None:
+            log[at] = state.event[0]
+
+        return impl
+    return lambda state, log, at: None
+
+
+STEP, ARM, REWARD = 0, 1, 2
+"""The numbers of a fault: where a loop was when something went wrong."""
+
+
+def mark(fault: Any, step: int, arm: int, reward: float) -> None:
+    """Write down where a loop is, before a kernel that may fail."""
+    fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
+
+
+def blame(fault: Any, step: int, arm: int, reward: float, answer: int) -> int:
+    """Write down where a loop was, and answer with what went wrong."""
+    fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
+    return answer
+
+
+@overloaded(mark)
+def _mark(fault: Any, step: Any, arm: Any, reward: Any) -> Any:
+    # Kernels that are compiled without checks can't fail, and are handed the fault in a tuple: a step saves three
+    # writes, a tenth of what the cheapest policy costs.
+    if isinstance(fault, types.BaseTuple):
+        return lambda fault, step, arm, reward: None
+    return mark
+
+
+@overloaded(blame)
+def _blame(fault: Any, step: Any, arm: Any, reward: Any, answer: Any) -> Any:
+    if isinstance(fault, types.BaseTuple):
+
+        def impl(fault: Any, step: int, arm: int, reward: float, answer: int) -> int:
+            fault[0][STEP], fault[0][ARM], fault[0][REWARD] = step, arm, reward
+            return answer
+
+        return impl
+    return blame
+
+
+def borrowed(state: Any) -> Any:
+    """In Python, the State itself."""
+    return state
+
+
+@overloaded(borrowed)
+def _overloaded_borrowed(state: Any) -> Any:
+    if layouts_known():
+        return lambda state: borrow(state)
+    return lambda state: state
+
+
+# Entry points: compiled loops, the only functions that numba caches on disk.
+
+
+@functools.cache
+def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...], digest: str, checked: bool) -> Any:
+    function = maker(digest)
+    # A cache file of its own for each set of classes: a user's module that has since vanished can't spoil others.
+    function.__qualname__ = function.__name__ + "".join(f"-{owner.__module__}.{owner.__qualname__}" for owner in owners)
+    importable = all(owner.__module__ != "__main__" and "<locals>" not in owner.__qualname__ for owner in owners)
+    return numba.njit(cache=importable, boundscheck=checked, **_ENTRY_OPTIONS)(function)
+
+
+def entry(
+    maker: Callable[[str], Any], owners: tuple[type, ...], arguments: tuple[Any, ...], checked: bool
+) -> Callable[..., Any]:
+    """The loop that ``maker`` (of ``loops``) makes, compiled for arguments of the types of ``arguments``.
+
+    ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. If ``checked``
+    every index is compared with the length of its array, and IndexError raised. What comes back is the C function
+    itself. It does not look at the types of what it is given, since for record arrays that look takes longer than the
+    work; the caller must pass the same types again.
+    """
+    digests = [_kernels_digest(owner) for owner in owners]
+    digest = code_digest([maker, machinery_digest(), *digests, str(checked), str(layouts_known())])
+    dispatcher = _dispatcher(maker, owners, digest, checked)
+    types_given = tuple(numba.typeof(argument) for argument in arguments)
+    try:
+        return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]
+    except (AttributeError, ImportError):
+        # The cache on disk names a State's class that has since been renamed or moved: begin it anew.
+        dispatcher._cache.flush()
+        return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]

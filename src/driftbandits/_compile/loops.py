@@ -1,0 +1,262 @@
+"""The loops around a policy's kernels, each written once: compiled they are the functions that numba caches on disk.
+
+``Player`` plays them. Each takes the policy, its State and a fault: three numbers in which it leaves the step, arm and
+reward it was at, so that whatever goes wrong can be told. ``mark`` writes them before a kernel that may fail, and costs
+nothing where none may; ``blame`` writes them in any case. The ``digest``, of all the code that a loop can reach, is
+there for the cache alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from driftbandits._common.checks import LARGEST_REWARD
+from driftbandits._compile.kernels import blame, borrowed, draw, event_count, mark, note_event, select, settle, update
+from driftbandits._compile.lowlevel import generator_of, move_to
+
+TALLY = np.dtype(
+    [("regret", "f8"), ("realised", "f8"), ("checkpoint", "i8"), ("events", "i8"), ("step", "i8")], align=True
+)
+"""What a run has accumulated so far; ``advance`` continues from it."""
+
+CHOOSING = -1
+"""In place of an arm, while one is being chosen."""
+WRONG_ARM, WRONG_REWARD = -1, -2
+"""Loops answer these when the policy chose an arm that does not exist, or the noise drew no usable number."""
+
+
+def make_advance(digest: str) -> Callable[..., Any]:
+    def advance(
+        policy: Any,
+        state: Any,
+        fault: Any,
+        noise: Any,
+        means: Any,
+        best: Any,
+        world: Any,
+        own: Any,
+        times: Any,
+        regret: Any,
+        realised: Any,
+        pulls: Any,
+        log: Any,
+        tally: Any,
+        stop: int,
+    ) -> int:
+        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Answers the step reached."""
+        assert digest
+        held = borrowed(state)
+        n_arms = means.shape[1]
+        total, received = tally[0].regret, tally[0].realised
+        checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(held)
+        step = tally[0].step
+        while step < stop:
+            mark(fault, step, CHOOSING, 0.0)
+            arm = select(policy, held, own)
+            if arm < 0 or arm >= n_arms:
+                return blame(fault, step, arm, 0.0, WRONG_ARM)
+            reward = draw(noise, means[step, arm], world)
+            if not abs(reward) <= LARGEST_REWARD:
+                return blame(fault, step, arm, reward, WRONG_REWARD)
+            mark(fault, step, arm, reward)
+            update(policy, held, arm, reward)
+            total += best[step] - means[step, arm]
+            received += best[step] - reward
+            pulls[arm] += 1
+            step += 1
+            if step == times[checkpoint]:
+                regret[checkpoint] = total
+                realised[checkpoint] = received
+                checkpoint += 1
+            if event_count(held) != seen:
+                seen = event_count(held)
+                if len(log) > 0:
+                    note_event(held, log, events)
+                    events += 1
+                    if events == len(log):
+                        break
+        tally[0].regret, tally[0].realised = total, received
+        tally[0].checkpoint, tally[0].events, tally[0].step = checkpoint, events, step
+        return int(step)
+
+    return advance
+
+
+def make_record(digest: str) -> Callable[..., Any]:
+    def record(
+        policy: Any,
+        state: Any,
+        fault: Any,
+        noise: Any,
+        means: Any,
+        world: Any,
+        own: Any,
+        arms: Any,
+        rewards: Any,
+        start: int,
+        stop: int,
+    ) -> int:
+        """As ``advance``, but steps ``start .. stop-1`` are written down, arm and reward, and nothing is added up."""
+        assert digest
+        held = borrowed(state)
+        for step in range(start, stop):
+            mark(fault, step, CHOOSING, 0.0)
+            arm = select(policy, held, own)
+            if arm < 0 or arm >= means.shape[1]:
+                return blame(fault, step, arm, 0.0, WRONG_ARM)
+            reward = draw(noise, means[step, arm], world)
+            if not abs(reward) <= LARGEST_REWARD:
+                return blame(fault, step, arm, reward, WRONG_REWARD)
+            mark(fault, step, arm, reward)
+            update(policy, held, arm, reward)
+            arms[step] = arm
+            rewards[step] = reward
+        return stop
+
+    return record
+
+
+def make_select(digest: str) -> Callable[..., Any]:
+    def select_once(policy: Any, state: Any, fault: Any, generator: Any, n_arms: int) -> int:
+        assert digest
+        mark(fault, 0, CHOOSING, 0.0)
+        arm = select(policy, borrowed(state), generator_of(generator))
+        if arm < 0 or arm >= n_arms:
+            return blame(fault, 0, arm, 0.0, WRONG_ARM)
+        return int(arm)
+
+    return select_once
+
+
+def make_update(digest: str) -> Callable[..., Any]:
+    def update_once(policy: Any, state: Any, fault: Any, arm: int, reward: float) -> int:
+        assert digest
+        mark(fault, 0, arm, reward)
+        update(policy, borrowed(state), arm, reward)
+        return 0
+
+    return update_once
+
+
+def make_settle(digest: str) -> Callable[..., Any]:
+    def settle_once(policy: Any, state: Any, fault: Any) -> int:
+        assert digest
+        settle(policy, borrowed(state))
+        return 0
+
+    return settle_once
+
+
+def make_replay(digest: str) -> Callable[..., Any]:
+    def replay(
+        policy: Any,
+        state: Any,
+        fault: Any,
+        arms: Any,
+        rewards: Any,
+        keep: Any,
+        resample: Any,
+        gate: Any,
+        own: Any,
+        block: int,
+        sums: Any,
+        counts: Any,
+        progress: Any,
+        n_arms: int,
+        stop: int,
+    ) -> int:
+        """Offer rows of a log up to ``stop`` to the policy, which learns from those with the arm it wants.
+
+        In place of each row comes one drawn from its block of ``block`` rows; 1 leaves the log as it is. It is kept
+        with the chance ``keep``. ``sums`` and ``counts`` gather the rewards received, by equal parts of the log. Both
+        draws are made for every row, so all policies are offered the same ones. ``progress`` holds the next row, the
+        arm that the policy waits for, -1 for none yet, and the number of updates that there is room for.
+        """
+        assert digest
+        held = borrowed(state)
+        n_rows, n_parts = len(arms), len(sums)
+        step, arm, room = progress[0], progress[1], progress[2]
+        while step < stop and room > 0:
+            first = step - step % block
+            row = first + int(resample.random() * min(block, n_rows - first))
+            kept = gate.random() < keep[row]
+            if kept and arm < 0:
+                mark(fault, step, CHOOSING, 0.0)
+                arm = select(policy, held, own)
+                if arm < 0 or arm >= n_arms:
+                    return blame(fault, step, arm, 0.0, WRONG_ARM)
+            if kept and arms[row] == arm:
+                mark(fault, step, arm, rewards[row])
+                update(policy, held, arm, rewards[row])
+                part = step * n_parts // n_rows
+                sums[part] += rewards[row]
+                counts[part] += 1
+                arm = -1
+                room -= 1
+            step += 1
+        progress[0], progress[1], progress[2] = step, arm, room
+        return int(step)
+
+    return replay
+
+
+def make_select_many(digest: str) -> Callable[..., Any]:
+    def select_many(
+        policy: Any,
+        state: Any,
+        fault: Any,
+        generator: Any,
+        memory: Any,
+        step: int,
+        draws: int,
+        explore: Any,
+        arms: Any,
+        p: Any,
+    ) -> int:
+        """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
+
+        ``explore`` is (n_arms, share): that share of choices falls on any arm alike. The others are one of ``draws``
+        draws of the policy, taken at random. So the probability of an arm, given the draws, is known exactly for
+        whatever policy: share/n_arms + (1 - share) * (share of the draws that agree).
+        """
+        assert digest
+        held = borrowed(state)
+        rng = generator_of(generator)
+        drawn = np.empty(draws, np.int64)
+        n_arms, share = explore
+        mark(fault, 0, CHOOSING, 0.0)
+        for index in range(len(arms)):
+            move_to(memory, step + index)
+            for draw_index in range(draws):
+                arm = select(policy, held, rng)
+                if arm < 0 or arm >= n_arms:
+                    return blame(fault, 0, arm, 0.0, WRONG_ARM)
+                drawn[draw_index] = arm
+            arms[index] = drawn[0]
+            if share > 0.0:
+                by_chance = rng.random() < share
+                where = rng.random()
+                arms[index] = int(where * n_arms) if by_chance else drawn[int(where * draws)]
+            p[index] = share / n_arms + (1.0 - share) * np.mean(drawn == arms[index])
+        return 0
+
+    return select_many
+
+
+def make_update_many(digest: str) -> Callable[..., Any]:
+    def update_many(policy: Any, state: Any, fault: Any, arms: Any, rewards: Any) -> int:
+        assert digest
+        held = borrowed(state)
+        for index in range(len(arms)):
+            mark(fault, index, arms[index], rewards[index])
+            update(policy, held, arms[index], rewards[index])
+        return 0
+
+    return update_many
+
+
+COUNT_FROM_NOW = (make_select, make_update, make_select_many, make_update_many, make_settle)
+"""Loops that know no step but their own: theirs are counted from the updates that the State has learnt from."""

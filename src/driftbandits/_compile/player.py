@@ -1,0 +1,260 @@
+"""Player: the one place that plays a policy, whoever asks for it.
+
+It owns what every way of playing needs: the stages of a policy that begins anew, the room that a growing State needs,
+the compiled loops, the check that a chosen arm exists, and the error that says what a policy did wrong.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from driftbandits._common.checks import LARGEST_REWARD
+from driftbandits.errors import InputError, PolicyError
+from driftbandits._compile.faults import compile_fault, kernel_fault
+from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, compiling, entry, is_ours
+from driftbandits._compile.loops import (
+    COUNT_FROM_NOW,
+    WRONG_ARM,
+    WRONG_REWARD,
+    make_select,
+    make_settle,
+    make_update,
+    make_update_many,
+)
+from driftbandits._compile.lowlevel import handle
+
+Mode = Literal["interpreted", "checked", "compiled"]
+"""How kernels run: as Python; compiled, with every index checked; compiled, without."""
+
+ENDLESS = 1 << 62
+AHEAD = 1024
+"""Updates that room is made for at a time, where nobody knows how many will come."""
+CHECKS = "DRIFTBANDITS_BOUNDSCHECK"
+"""The environment variable that says whose indices are checked: 1 everybody's, 0 nobody's, else users' own."""
+
+
+class Stage(NamedTuple):
+    """After ``start`` steps ``policy`` begins, with a State of its own, and plays until ``stop`` steps are over."""
+
+    policy: Any
+    start: int
+    stop: int
+
+
+def usual_mode(policy: Any) -> Mode:
+    """Plain objects are interpreted. Of kernels only those of this package, which its tests check, go unchecked."""
+    if not isinstance(policy, Compiled) or not compiling():
+        return "interpreted"
+    played = type(policy.stage(0).policy)  # type: ignore[attr-defined]
+    wanted = os.environ.get(CHECKS, "")
+    if wanted not in ("", "0", "1"):
+        raise InputError(f"{CHECKS} must be 1 (check everybody's indices) or 0 (nobody's); got {wanted!r}")
+    checked = wanted == "1" if wanted else not is_ours(played)
+    return "checked" if checked else "compiled"
+
+
+class Player:
+    """One run of a policy: its State, and how many updates it has learnt from.
+
+    ``seeds`` answers, for the number of updates before a stage, the random generator of what the policy draws once and
+    remembers. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
+    bytes of a State do not depend on who played it in which pieces. Not for two threads at once.
+    """
+
+    def __init__(
+        self,
+        policy: Any,
+        n_arms: int,
+        seeds: Callable[[int], np.random.Generator],
+        ahead: int = AHEAD,
+        mode: Mode | None = None,
+    ) -> None:
+        self.policy, self.n_arms, self.ahead = policy, n_arms, ahead
+        self.mode: Mode = mode or usual_mode(policy)
+        self._grows = isinstance(policy, Compiled)
+        """A plain object looks after its own memory, and has no stages."""
+        self._puts_off = self._grows and hasattr(policy.stage(0).policy, "settle")
+        self._loops: dict[Any, Callable[..., Any]] = {}
+        self._new_fault()
+        self.restart(seeds)
+
+    def another(self, seeds: Callable[[int], np.random.Generator]) -> Player:
+        """A new run of the same policy, which shares nothing but the compiled loops."""
+        made = copy.copy(self)
+        made._new_fault()
+        made._first = None
+        made.restart(seeds)
+        return made
+
+    def at(self, state: Any, step: int) -> Player:
+        """A run that goes on from a State after ``step`` updates, and may change that State."""
+        made = copy.copy(self)
+        made._new_fault()
+        made._first = None
+        made.resume(state, step)
+        return made
+
+    def _new_fault(self) -> None:
+        self._fault = np.zeros(3)
+        self._handed = (self._fault,) if self.mode == "compiled" else self._fault
+
+    # Stages and room
+
+    _first: Any = None
+    """The first State as ``init`` made it, for the next run to begin with."""
+
+    def restart(self, seeds: Callable[[int], np.random.Generator]) -> None:
+        """Begin a new run, in the arrays of the last one where that is possible."""
+        self._seeds = seeds
+        if self._first is None or not self._grows or self.stage.start > 0:
+            self._begin(0)
+        else:
+            for array, first in zip(self.state, self._first, strict=True):
+                array[: len(first)] = first
+            self.step = self._room_until = 0
+            self.stage.policy.seed(self.state, seeds(0))
+        self.room()
+
+    def resume(self, state: Any, step: int) -> None:
+        """Go on from a State after ``step`` updates."""
+        self._set_stage(step)
+        self.state, self.step = state, step
+        self._room_until = self._boundary()
+        if not self.stage.policy.has_room(state, self._room_until - step):
+            self._room_until = step
+            self.room()
+
+    def resume_plain(self, policy: Any, state: Any, step: int) -> None:
+        """Go on with a plain object, which may keep in itself what it has learnt in ``step`` updates."""
+        self.stage, self.me, self.state, self.step = Stage(policy, 0, ENDLESS), policy, state, step
+        self._room_until = ENDLESS
+
+    def room(self) -> int:
+        """For how many updates there is room now, one at least: begins a stage and makes room where there is none."""
+        if self.step >= self._room_until:
+            if self.step >= self.stage.stop:
+                self._begin(self.step)
+            self._room_until = self._boundary()
+            if self._grows:
+                self._make_room(self._room_until - self.step)
+        return self._room_until - self.step
+
+    def _boundary(self) -> int:
+        return min(self.step + self.ahead - self.step % self.ahead, self.stage.stop)
+
+    def _begin(self, step: int) -> None:
+        self._set_stage(step)
+        policy = self.stage.policy
+        self.state = policy.init(self.n_arms)
+        self.step = self._room_until = step
+        if self._grows:
+            _check_state(policy, self.state)
+            if step == 0:
+                self._first = type(self.state)(*(array.copy() for array in self.state))
+            policy.seed(self.state, self._seeds(step))
+
+    def _set_stage(self, step: int) -> None:
+        # A plain object may keep what it learns in itself, so every run gets its own copy.
+        self.stage = self.policy.stage(step) if self._grows else Stage(copy.deepcopy(self.policy), 0, ENDLESS)
+        self.me = self.stage.policy if self.mode == "interpreted" else self.stage.policy.compiled()
+
+    def _make_room(self, steps: int) -> None:
+        policy = self.stage.policy
+        if self._puts_off and self.step > self.stage.start:
+            self.play(make_settle)
+        self.state = policy.reserve(self.state, steps)
+        if not policy.has_room(self.state, steps):
+            raise PolicyError(
+                f"{type(policy).__name__}.reserve was asked for room for {steps:,} updates after {self.step:,}, and "
+                "made less: by has_room its kernels would write beyond an array. Nothing was written"
+            )
+
+    # Playing
+
+    def play(self, maker: Callable[[str], Any], *arguments: Any, company: tuple[Any, ...] = ()) -> int:
+        """Run a loop of ``loops`` on the State; it must not learn more than there is ``room`` for.
+
+        ``company`` are other objects with kernels that the loop reaches, such as the noise.
+        """
+        loop = self._loops.get(maker) or self.prepare(maker, *arguments, company=company)
+        try:
+            answer = loop(self.me, self.state, self._handed, *arguments)
+        except PolicyError:
+            raise
+        except Exception as error:
+            if not self._grows:
+                raise
+            raise kernel_fault(self.stage.policy, self.state, self._fault, self._step_of(maker), error) from None
+        if answer < 0:
+            self._refuse(answer, self._step_of(maker), company)
+        return answer  # type: ignore[no-any-return]
+
+    def select(self, generator: Any) -> int:
+        """The arm to pull now; ``generator`` is what ``random`` makes of a random generator."""
+        return self.play(make_select, generator, self.n_arms)
+
+    def update(self, arm: int, reward: float) -> None:
+        """Learn the reward of a pull."""
+        self.play(make_update, arm, reward)
+        self.step += 1
+        self.room()
+
+    def update_many(self, pulls: list[tuple[int, float]]) -> None:
+        """Learn from pulls, (arm, reward), one after the other."""
+        while pulls:
+            now = pulls[: self.room()]
+            arms, rewards = zip(*now, strict=True)
+            self.play(make_update_many, np.array(arms, np.int64), np.array(rewards, float))
+            self.step += len(now)
+            self.room()  # now, not before the next update: a State must not depend on who looks at it in between
+            pulls = pulls[len(now) :]
+
+    def random(self, rng: np.random.Generator) -> Any:
+        """A random generator as the loops that are called for single steps take it."""
+        return rng if self.mode == "interpreted" else handle(rng)
+
+    def prepare(self, maker: Callable[[str], Any], *arguments: Any, company: tuple[Any, ...] = ()) -> Any:
+        """Compile a loop for arguments such as these, so that its first use takes no longer than the others."""
+        policy, given = self.stage.policy, (self.me, self.state, self._handed, *arguments)
+        owners = tuple(type(one) for one in (policy, *company))
+        try:
+            interpreted = self.mode == "interpreted"
+            made = maker("interpreted") if interpreted else entry(maker, owners, given, self.mode == "checked")
+        except InputError:
+            raise
+        except Exception as error:  # numba raises KeyError and others for what it does not find
+            raise compile_fault(policy, self.state, error) from None
+        self._loops[maker] = made
+        return made
+
+    def _step_of(self, maker: Callable[[str], Any]) -> int:
+        """The number of the step that a loop was at, counted from 1."""
+        return int(self._fault[STEP]) + 1 + (self.step if maker in COUNT_FROM_NOW else 0)
+
+    def _refuse(self, answer: int, step: int, company: tuple[Any, ...]) -> None:
+        name = type(self.stage.policy).__name__
+        if answer == WRONG_ARM:
+            raise PolicyError(
+                f"{name} chose arm {int(self._fault[ARM])} at step {step:,}, which does not exist: "
+                f"arms are 0 to {self.n_arms - 1}"
+            )
+        if answer == WRONG_REWARD:
+            raise InputError(
+                f"{company[0]!r} drew the reward {self._fault[REWARD]} at step {step:,}: "
+                f"rewards must be finite and at most {LARGEST_REWARD:g} in size"
+            )
+
+
+def _check_state(policy: Any, state: Any) -> None:
+    """A State must be what snapshots, copies and compiled code take it for."""
+    arrays = state if isinstance(state, tuple) and hasattr(state, "_fields") else ()
+    if not arrays or not all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays):
+        raise PolicyError(
+            f"{type(policy).__name__}.init must answer a NamedTuple of numpy arrays of numbers, such as "
+            f"db.records(n_arms, pulls='i8', total='f8') makes; got {state!r:.200}"
+        )

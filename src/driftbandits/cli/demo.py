@@ -1,0 +1,70 @@
+"""The command demo: the service, with a drifting world behind it that asks and tells."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def demo(*, port: int = 8000, browser: bool = True) -> None:
+    """See live decisions at work: a service on a fresh database, simulated visitors, and the dashboard.
+
+    Three experiments run at about 60 Decisions a second each; means drift, rewards come late or never. Ctrl-C ends
+    everything and leaves nothing behind.
+
+    Parameters
+    ----------
+    port
+        Where the dashboard is; any free port if this one is taken.
+    browser
+        Open the dashboard in the browser, if there is a display.
+    """
+    import tempfile
+    import threading
+    import webbrowser
+    from pathlib import Path
+
+    from driftbandits._common.extras import needs
+
+    with needs("client,serve", "the demo"):
+        from driftbandits.service.demo import run_world
+        from driftbandits.service.core.run import serve
+        from driftbandits.service.core.settings import Settings
+
+    port = _free(port)
+    url = f"http://127.0.0.1:{port}"
+    stop = threading.Event()
+
+    def announce() -> None:
+        print(f"the dashboard is at {url}/#checkout-button   (Ctrl-C ends the demo)", flush=True)
+        if browser and _has_display():
+            webbrowser.open(f"{url}/#checkout-button")
+
+    with tempfile.TemporaryDirectory(prefix="driftbandits-demo-") as folder:
+        world = threading.Thread(target=run_world, args=(url, stop, announce), name="world")
+        world.start()
+        try:
+            serve(Settings(store=f"sqlite:///{Path(folder) / 'demo.db'}", port=port, auth=False, log_level="warning"))
+        except KeyboardInterrupt:
+            pass  # the way to end it
+        finally:
+            stop.set()
+            world.join()
+    print("the demo is over")
+
+
+def _free(port: int) -> int:
+    """This port, or any other when it is taken."""
+    import socket
+
+    for wanted in (port, 0):
+        try:
+            with socket.create_server(("127.0.0.1", wanted)) as found:
+                return int(found.getsockname()[1])
+        except OSError:
+            continue
+    return port
+
+
+def _has_display() -> bool:
+    return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

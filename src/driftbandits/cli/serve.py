@@ -1,0 +1,124 @@
+"""The commands of live decisions: serve, and tokens for it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from cyclopts import App
+
+token = App(name="token", help="Tokens that open the service to programs: create, list, revoke.")
+
+
+def serve(
+    *,
+    store: str | None = None,
+    host: str | None = None,
+    port: int | None = None,
+    url: str | None = None,
+    auth: bool | None = None,
+    log_level: Literal["debug", "info", "warning", "error"] | None = None,
+) -> None:
+    """Serve experiments over HTTP: ask for an arm, tell its reward, see why.
+
+    The dashboard is at /, the API's reference at /docs. Every setting can come from the environment instead:
+    DRIFTBANDITS_STORE, DRIFTBANDITS_PORT, ... and there are more of them: see docs/service.md. Stopped with Ctrl-C or
+    SIGTERM it finishes what is under way; killed at any moment it loses nothing it has answered.
+
+    Parameters
+    ----------
+    store
+        Where experiments are kept: sqlite:///file.db, or postgresql://user:password@host/name when several machines
+        share them. sqlite:///driftbandits.db, in this folder, unless given.
+    host
+        The address to listen on; 127.0.0.1, this machine alone, unless given. Others need tokens.
+    port
+        The port; 8000 unless given, 0 for any that is free.
+    url
+        Where clients reach this service, if not at host and port; told to those who ask another service for an
+        experiment held here.
+    auth
+        Whether requests need a token. Unless given they do, but on 127.0.0.1 while the store has no token.
+    log_level
+        How much to log; info unless given.
+    """
+    given = {"store": store, "host": host, "port": port, "url": url, "auth": auth, "log_level": log_level}
+    from driftbandits.service.core.run import serve
+
+    serve(settings({name: value for name, value in given.items() if value is not None}))
+
+
+def settings(given: dict[str, Any]) -> Any:
+    """Settings from options and environment; what is wrong is one line."""
+    from driftbandits.errors import InputError
+    from driftbandits._common.extras import needs
+
+    with needs("serve", "the service"):
+        from pydantic import ValidationError
+
+        from driftbandits.service.http.errors import explain_invalid
+        from driftbandits.service.core.settings import Settings
+
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise InputError(explain_invalid(error.errors())) from None
+
+
+@token.command
+def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", store: str | None = None) -> None:
+    """Create a token and print it, this once: the store keeps no more than its hash.
+
+    Parameters
+    ----------
+    name
+        What it is for; revoke it by this name.
+    scope
+        read: look at everything. write: also ask and tell. admin: also create, pause and archive experiments.
+    store
+        The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
+    """
+    print(_store(store).add_token(name, scope))
+
+
+@token.command(name="list")
+def list_tokens(*, store: str | None = None) -> None:
+    """List all tokens, revoked ones too."""
+    import polars as pl
+
+    from driftbandits._common.tables import print_table
+
+    opened = _store(store)
+    rows = [
+        {"name": each.name, "scope": each.scope, "created": _day(each.created), "revoked": _day(each.revoked)}
+        for each in opened.tokens()
+    ]
+    if rows:
+        print_table(pl.DataFrame(rows), f"Tokens of {opened.url}", dict.fromkeys(rows[0], ""))
+    else:
+        print("no tokens; driftbandits token create NAME makes one")
+
+
+@token.command
+def revoke(name: str, *, store: str | None = None) -> None:
+    """Revoke a token: services refuse it from some seconds later on.
+
+    Parameters
+    ----------
+    name
+        The token's name.
+    store
+        The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
+    """
+    _store(store).revoke_token(name)
+    print(f"revoked {name}")
+
+
+def _store(url: str | None) -> Any:
+    from driftbandits.store import Store
+
+    return Store(settings({}).store if url is None else url)
+
+
+def _day(seconds: float | None) -> str:
+    return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

@@ -1,0 +1,60 @@
+"""Noise models: how a reward scatters around its mean. One draw a step, so all policies of a run meet the same luck."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftbandits.errors import InputError
+from driftbandits._compile.kernels import Compiled
+
+
+class Noise(Compiled):
+    """Base of noise models: a frozen dataclass with the kernel ``draw(self, mean, rng) -> reward``."""
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        """Kernel: one reward with the given mean. It must use the same number of draws whatever the mean is."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Gaussian(Noise):
+    """Normal rewards N(mean, sigma^2), not clipped. The paper's experiments use sigma = 1/2.
+
+    >>> Gaussian(0.5)
+    Gaussian(sigma=0.5)
+    """
+
+    sigma: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.sigma) and self.sigma >= 0):
+            raise InputError(f"sigma must be finite and at least 0; got {self.sigma!r}")
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        return mean + self.sigma * rng.standard_normal()
+
+
+@dataclass(frozen=True)
+class Bernoulli(Noise):
+    """Rewards 1 with probability ``mean``, else 0."""
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        return 1.0 if rng.random() < mean else 0.0
+
+
+@dataclass(frozen=True)
+class Bounded(Noise):
+    """Continuous rewards that stay in [0, 1]: uniform on [mean - h, mean + h], h = min(width, mean, 1 - mean)."""
+
+    width: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.width <= 0.5:
+            raise InputError(f"width must lie in [0, 0.5], so that rewards stay in [0, 1]; got {self.width!r}")
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        half = min(self.width, min(mean, 1.0 - mean))
+        return mean + half * (2.0 * rng.random() - 1.0)

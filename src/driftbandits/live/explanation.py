@@ -1,0 +1,139 @@
+"""Why an arm was chosen: what the policy knew and thought at that moment."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from driftbandits.live.learners import Learner
+from driftbandits.policies._parts.belief import Belief, Snooze
+
+RECENT = 100
+
+
+@dataclass(frozen=True)
+class ArmView:
+    """One arm as the policy saw it: its mean's ``estimate`` with a 95 % interval, the ``probability`` of its choice.
+
+    ``estimate``, ``low`` and ``high`` are None while nothing is known. ``snoozed_until`` is the policy's own step.
+    """
+
+    arm: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    probability: float
+    snoozed_until: float | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a Decision fell as it did.
+
+    ``phase`` is "snoozed" when some arm was left alone, else "exploring". ``learnt`` counts the rewards known to the
+    policy. ``gap`` is the difference that the policy looked at (over ``window`` pairs of pulls, where it has windows),
+    ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that fired. ``source`` says
+    where the estimates come from: the policy, or the last 100 rewards of each arm for policies that keep none.
+    ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
+    """
+
+    id: str
+    step: int
+    arm: str
+    phase: str
+    learnt: int
+    probability: float
+    gap: float | None
+    threshold: float | None
+    window: int | None
+    until: float | None
+    source: str
+    arms: tuple[ArmView, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON: a snooze without end has ``until`` None."""
+        found = asdict(self)
+        for view in (found, *found["arms"]):
+            for key, value in view.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    view[key] = None
+        return found
+
+    def __str__(self) -> str:
+        chance = f"with probability {self.probability:.3g}"
+        lines = [f"{self.id}: {self.arm}, {chance}, after {self.learnt:,} rewards; {self.phase}"]
+        if self.gap is not None:
+            window = "" if self.window is None else f" over {self.window:,} pairs"
+            limit = "" if self.threshold is None else f" against a threshold of {self.threshold:.4g}"
+            until = "" if self.until is None else f"; until step {self.until:,.0f}"
+            lines.append(f"  gap {self.gap:.4g}{window}{limit}{until}")
+        for view in self.arms:
+            told = (
+                "nothing known" if view.estimate is None else f"{view.estimate:.4g} ({view.low:.4g} to {view.high:.4g})"
+            )
+            lines.append(f"  {view.arm}: {told}, chosen with probability {view.probability:.3g}")
+        return "\n".join(lines)
+
+
+def explain_choice(
+    learner: Learner,
+    names: list[str],
+    id: str,
+    step: int,
+    arm: int,
+    learnt: int,
+    probability: float | None,
+) -> Explanation:
+    """The Explanation of a choice made when the policy had learnt ``learnt`` rewards."""
+    past = learner.past(learnt)
+    belief = past.stage.policy.belief(past.state)
+    source = "policy"
+    if belief.estimate is None:
+        belief, source = (
+            _recent(belief, learner.rewards_before(learnt, RECENT)),
+            f"the last {RECENT} rewards of each arm",
+        )
+    shares = learner.shares(learnt)
+    snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
+    last: Snooze | None = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
+    return Explanation(
+        id=id,
+        step=step,
+        arm=names[arm],
+        phase="snoozed" if last else "exploring",
+        learnt=learnt,
+        probability=float(shares[arm]) if probability is None else probability,
+        gap=last.gap if last else belief.gap,
+        threshold=None if last else belief.threshold,
+        window=last.window if last else belief.window,
+        until=last.until if last else None,
+        source=source,
+        arms=tuple(
+            ArmView(
+                name,
+                _known(belief.estimate, index),
+                _known(belief.low, index),
+                _known(belief.high, index),
+                float(shares[index]),
+                snoozed[index].until if index in snoozed else None,
+            )
+            for index, name in enumerate(names)
+        ),
+    )
+
+
+def _recent(belief: Belief, rewards: list[list[float]]) -> Belief:
+    """Means of recent rewards with intervals of 1.96 standard errors, for policies that keep no estimates."""
+    count = np.array([len(arm) for arm in rewards])
+    mean = np.array([np.mean(arm) if arm else math.nan for arm in rewards])
+    error = np.array([np.std(arm, ddof=1) if len(arm) > 1 else math.inf for arm in rewards]) / np.sqrt(
+        np.maximum(count, 1)
+    )
+    return belief._replace(estimate=mean, low=mean - 1.96 * error, high=mean + 1.96 * error)
+
+
+def _known(values: Any, index: int) -> float | None:
+    return None if values is None or math.isnan(values[index]) else float(values[index])

@@ -1,0 +1,103 @@
+"""A policy played by hand, one step at a time, on compiled kernels and with every input checked."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from driftbandits._common.checks import LARGEST_REWARD, check_whole
+from driftbandits.errors import InputError
+from driftbandits._compile.loops import make_select, make_update
+from driftbandits._compile.player import Player
+from driftbandits.policies.base import Policy
+from driftbandits._common.packing import pack, unpack, unpack_state
+
+
+class Online:
+    """One run of a policy in the caller's hands: ``arm = play.select()``, then ``play.update(arm, reward)``.
+
+    A wrong arm or reward raises InputError and changes nothing. ``snapshot`` and ``restore`` continue bit for bit.
+
+    >>> from driftbandits.policies import RoundRobin
+    >>> play = Online(RoundRobin(), n_arms=2, seed=1)
+    >>> for reward in (0.3, 0.9, 0.4):
+    ...     arm = play.select()
+    ...     play.update(arm, reward)
+    >>> play.select()
+    1
+    """
+
+    def __init__(self, policy: Any, n_arms: int, seed: int = 0) -> None:
+        self.policy = policy
+        self.n_arms = check_whole("n_arms", n_arms, 1)
+        self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
+        self._player = Player(policy, self.n_arms, lambda step: self.rng)
+        self._generator = self._player.random(self.rng)
+        # Compile now, so that the first step takes no longer than the others.
+        for maker, arguments in ((make_select, (self._generator, self.n_arms)), (make_update, (0, 0.0))):
+            self._player.prepare(maker, *arguments)
+
+    @property
+    def state(self) -> Any:
+        """The policy's State."""
+        return self._player.state
+
+    def select(self) -> int:
+        """The arm to pull now."""
+        return self._player.select(self._generator)
+
+    def update(self, arm: int, reward: float) -> None:
+        """Learn the reward of the arm that ``select`` chose."""
+        try:
+            reward, whole = float(reward), int(arm)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"arm and reward must be numbers; got arm {arm!r} and reward {reward!r}") from None
+        if not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
+            raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
+        if not 0 <= whole < self.n_arms or whole != arm:
+            raise InputError(f"there is no arm {arm!r}: arms are 0 to {self.n_arms - 1}")
+        self._player.update(whole, reward)
+
+    def snapshot(self) -> bytes:
+        """Everything learnt and the random generator's place, as bytes."""
+        if not isinstance(self.policy, Policy):
+            raise InputError(
+                f"{type(self.policy).__name__} is a plain object, which may keep what it learns anywhere: "
+                "pickle it, or derive it from Policy"
+            )
+        header = {"of": self._identity(), "rng": self.rng.bit_generator.state, "step": self._player.step}
+        return pack(header, self.state)
+
+    def _identity(self) -> str:
+        return f"{self.policy!r} with {self.n_arms} arms"
+
+    def restore(self, data: bytes) -> None:
+        """Go back to a snapshot taken of the same policy with the same number of arms."""
+        owner = type(self.policy).__name__
+        header, arrays = unpack(data, owner)
+        if header.get("of") != self._identity():
+            raise InputError(f"this is a snapshot of {header.get('of')}; it cannot continue {self._identity()}")
+        first = self.policy.stage(header["step"]).policy.init(self.n_arms)
+        state = unpack_state(arrays, first, owner)
+        header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
+        self.rng.bit_generator.state = header["rng"]
+        self._player.resume(state, header["step"])
+
+    # Copies and pickles go through the snapshot: compiled loops and addresses of random generators can't be copied.
+
+    def __getstate__(self) -> dict[str, Any]:
+        given = {"policy": self.policy, "n_arms": self.n_arms}
+        if isinstance(self.policy, Policy):
+            return {**given, "snapshot": self.snapshot()}
+        played = {"played": self._player.stage.policy, "state": self.state, "rng": self.rng}
+        return {**given, **copy.deepcopy(played), "step": self._player.step}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        Online.__init__(self, kept["policy"], kept["n_arms"])
+        if "snapshot" in kept:
+            self.restore(kept["snapshot"])
+        else:
+            self.rng = self._generator = kept["rng"]
+            self._player.resume_plain(kept["played"], kept["state"], kept["step"])

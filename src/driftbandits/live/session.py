@@ -1,0 +1,307 @@
+"""One live experiment: ask for a decision, tell the reward later, see why. No I/O."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import islice, repeat
+from typing import Any
+
+from driftbandits._common.checks import LARGEST_REWARD, check_names, check_share, check_timeout, check_whole, is_reward
+from driftbandits.live.decisions import (
+    Asked,
+    ConflictError,
+    Decision,
+    Event,
+    ExpiredError,
+    Outcome,
+    Settled,
+    Told,
+    TooOldError,
+    UnknownDecisionError,
+    make_asked,
+    make_decision,
+    make_told,
+    step_of,
+)
+from driftbandits.errors import InputError
+from driftbandits.live.explanation import Explanation, explain_choice
+from driftbandits.live.learners import make_learner
+from driftbandits.policies import AutoTS, Policy
+from driftbandits.live.snapshots import pack_session, restore_session
+
+MOST_OPEN = 1_000_000
+NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
+
+
+class Session:
+    """One live experiment with named arms; AutoTS, which must be told nothing, decides unless you name another policy.
+
+    ``ask`` makes a Decision, ``tell`` its reward: late and in any order, or never. A policy that takes rewards in any
+    order learns each when it comes; for others they are put in the order that the policy needs (``docs/sessions.md``).
+
+    ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
+    dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits for ever.
+
+    ``explore``: this share of Decisions falls on any arm alike, and the exact probability of every choice is kept.
+    That is what ``replay`` needs to judge other policies by the log; 0, the default, explores no more than the policy
+    does. The last ``remember`` answered Decisions are remembered: to tell the same reward again is fine, to tell
+    another is a conflict.
+
+    A Session has no lock: it is for one thread at a time. ``Store.open`` gives one that threads may share.
+
+    >>> session = Session(arms=["red", "blue"])
+    >>> decision = session.ask()
+    >>> decision.arm
+    'red'
+    >>> session.tell(decision.id, 0.7)
+    <Outcome.NEW: 'new'>
+    >>> session.tell(decision.id, 0.7)
+    <Outcome.AGAIN: 'again'>
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        arms: Sequence[str] = (),
+        seed: int = 0,
+        *,
+        timeout: float | None = None,
+        default_reward: float | None = None,
+        explore: float = 0.0,
+        name: str = "d",
+        remember: int = 100_000,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        policy = AutoTS() if policy is None else policy
+        if not isinstance(policy, Policy):
+            raise InputError(f"a Session needs a policy derived from Policy; got {policy!r}")
+        self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_whole("seed", seed, 0, 2**64 - 1)
+        self.timeout, self.default_reward = check_timeout(timeout), default_reward
+        if default_reward is not None and not is_reward(default_reward):
+            raise InputError(
+                f"default_reward must be a finite number, or None to drop what never comes; got {default_reward!r}"
+            )
+        self.explore, self.name = check_share("explore", explore), str(name)
+        self.remember = check_whole("remember", remember, 0)
+        self.clock, self._usual_clock = clock or steady_clock(), clock is None
+        self.step = 0
+        self.time = -math.inf
+        self.most_open = 0
+        self.journal: list[Event] | None = None
+        """When a list, every event is appended to it: what a Store writes down."""
+        self._open: dict[str, tuple[Asked, int]] = {}
+        """By id, so that telling rewards need not take ids apart."""
+        self._closed: dict[int, tuple[int, int, float | None, float | None]] = {}
+        self._learner = make_learner(policy, len(self.arms), self.seed, self.explore)
+
+    @property
+    def open(self) -> int:
+        """How many Decisions wait for their reward."""
+        return len(self._open)
+
+    def waiting(self) -> list[Asked]:
+        """The Decisions that wait for their reward, oldest first."""
+        return [event for event, _ in self._open.values()]
+
+    @property
+    def learnt(self) -> int:
+        """How many rewards the policy has learnt from."""
+        return self._learner.learnt
+
+    @property
+    def state(self) -> Any:
+        """The policy's State."""
+        return self._learner.state
+
+    # Asking and telling
+
+    def ask(self) -> Decision:
+        """Which arm to pull now."""
+        return self.ask_many(1)[0]
+
+    def ask_many(self, count: int) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now."""
+        count = check_whole("count", count, 1)
+        now = self._settled_now()
+        if self.open + count > MOST_OPEN:
+            raise InputError(
+                f"{self.open:,} Decisions wait for their reward and {count:,} more would pass the limit of "
+                f"{MOST_OPEN:,}: tell rewards, or give the Session a timeout"
+            )
+        arms, p = self._learner.choose(self.step + 1, count, self.open)
+        due = None if self.timeout is None else now + self.timeout
+        probabilities = p.tolist() if self.explore > 0 else repeat(None)
+        steps, chosen = range(self.step + 1, self.step + count + 1), arms.tolist()
+        asked = list(map(make_asked, zip(steps, chosen, repeat(now), repeat(due), probabilities, strict=False)))
+        ids = self._apply_asked(asked)
+        names = map(self.arms.__getitem__, chosen)
+        return list(map(make_decision, zip(ids, names, steps, repeat(due), strict=False)))
+
+    def tell(self, id: str, reward: float) -> Outcome:
+        """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
+        outcome = self.tell_many([(id, reward)])[0]
+        if outcome in (Outcome.NEW, Outcome.AGAIN):
+            return outcome
+        raise self.refusal(outcome, id, reward)
+
+    def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
+        """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+        now = self._settled_now()
+        meant: dict[str, float] = {}
+        outcomes = []
+        for id, reward in rewards:
+            outcome = self._judge(id, reward, meant)
+            if outcome is NEW:
+                meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
+            outcomes.append(outcome)
+        steps = [self._open[id][0].step for id in meant]
+        self._apply_rewards(meant, list(map(make_told, zip(steps, meant.values(), repeat(now), strict=False))))
+        return outcomes
+
+    def settle(self) -> list[Settled]:
+        """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""
+        now = self._now()
+        due: dict[str, Settled] = {}
+        for id, (event, _) in self._open.items():
+            if event.due is None or event.due > now:
+                break  # the rest was asked later, and is due later
+            due[id] = Settled(event.step, self.default_reward, now)
+        self._apply_rewards(due, due.values())
+        return list(due.values())
+
+    # Why
+
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why that arm: what the policy knew and thought at that Decision."""
+        id = decision.id if isinstance(decision, Decision) else decision
+        step = step_of(id, self.name)
+        if step is None or step > self.step:
+            raise self.refusal(Outcome.UNKNOWN, id, None)
+        if id in self._open:
+            event, learnt = self._open[id]
+            arm, probability = event.arm, event.probability
+        elif step in self._closed:
+            arm, learnt, _, probability = self._closed[step]
+        else:
+            raise TooOldError(f"{id!r} is older than the last {self.remember:,} answered Decisions: ask the Store")
+        try:
+            return explain_choice(self._learner, self.arms, id, step, arm, learnt, probability)
+        except InputError as error:
+            raise TooOldError(f"{id!r} is too old for this Session to explain ({error}): ask the Store") from None
+
+    # Events: a Session is the fold of its log
+
+    def apply(self, event: Event) -> None:
+        """Take over one event of a log, as ``ask``, ``tell`` and ``settle`` made it."""
+        if isinstance(event, Asked):
+            if event.step != self.step + 1:
+                raise InputError(
+                    f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
+                )
+            self._apply_asked([event])
+        else:
+            id = f"{self.name}-{event.step}"
+            if id not in self._open:
+                raise InputError(f"the log settles step {event.step}, which is not open")
+            self._apply_rewards([id], [event])
+
+    def _apply_asked(self, events: list[Asked]) -> list[str]:
+        prefix = f"{self.name}-"
+        ids = [f"{prefix}{event[0]}" for event in events]
+        self._open.update(zip(ids, zip(events, repeat(self._learner.learnt), strict=False), strict=True))
+        self.step, self.time = events[-1].step, max(self.time, events[-1].time)
+        self.most_open = max(self.most_open, self.open)
+        if self.journal is not None:
+            self.journal.extend(events)
+        return ids
+
+    def _apply_rewards(self, ids: Iterable[str], events: Collection[Told | Settled]) -> None:
+        if not events:
+            return
+        ids = list(ids)
+        came = [
+            (step, asked[0][1], reward)
+            for asked, (step, reward, _) in zip(map(self._open.__getitem__, ids), events, strict=True)
+            if reward is not None
+        ]
+        # A reward put aside for a policy that wants others first is as late again as the latest answers were, at most.
+        # It comes first: a policy that fails leaves the Session as it was.
+        self._learner.take(came, self.step - 2 * self.most_open)
+        for (asked, learnt), event in zip(map(self._open.pop, ids), events, strict=True):
+            step, arm, _, _, probability = asked
+            _, reward, time = event
+            self._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
+        self.time = max(self.time, time)
+        for step in list(islice(self._closed, max(0, len(self._closed) - self.remember))):
+            del self._closed[step]
+        if self.journal is not None:
+            self.journal.extend(events)
+
+    # Snapshots
+
+    def snapshot(self) -> bytes:
+        """Everything, as bytes: ``Session.restore`` continues bit for bit."""
+        return pack_session(self)
+
+    @classmethod
+    def restore(cls, data: bytes, clock: Callable[[], float] | None = None) -> Session:
+        """The Session that took the snapshot, as it was then."""
+        return restore_session(cls, data, clock)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Session:
+        """A Session that goes on from here by itself; like a restored one it keeps no journal."""
+        return type(self).restore(self.snapshot(), self.clock)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its snapshot. A clock of one's own is pickled along, the usual one starts anew."""
+        clock = None if self._usual_clock else self.clock
+        return restore_session, (type(self), self.snapshot(), clock)
+
+    # Odds and ends
+
+    def _now(self) -> float:
+        """Time never runs backwards here, whatever the clock does."""
+        return max(self.time, float(self.clock()))
+
+    def _settled_now(self) -> float:
+        self.settle()
+        return self._now()
+
+    def _judge(self, id: Any, reward: Any, meant: dict[str, float]) -> Outcome:
+        if not (isinstance(id, str) and is_reward(reward)):
+            return Outcome.INVALID if step_of(id, self.name) else Outcome.UNKNOWN
+        if id in meant:
+            return AGAIN if meant[id] == reward else Outcome.CONFLICT
+        if id in self._open:
+            return NEW
+        step = step_of(id, self.name)
+        if step in self._closed:
+            told = self._closed[step][2]
+            return Outcome.EXPIRED if told is None else AGAIN if told == reward else Outcome.CONFLICT
+        return Outcome.EXPIRED if step and step <= self.step else Outcome.UNKNOWN
+
+    def remembers(self, id: str) -> bool:
+        """Whether the Decision is open or among the last answered; of others only a Store knows what became."""
+        return id in self._open or step_of(id, self.name) in self._closed
+
+    def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:
+        """The error that says why such a reward is not taken."""
+        if outcome is Outcome.INVALID:
+            return InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {reward!r}")
+        if outcome is Outcome.UNKNOWN:
+            return UnknownDecisionError(
+                f"there is no Decision {id!r} here: ids are {self.name}-1 to {self.name}-{self.step}"
+            )
+        if outcome is Outcome.CONFLICT:
+            return ConflictError(f"Decision {id!r} has another reward already, and keeps it; got {reward!r}")
+        return ExpiredError(
+            f"Decision {id!r} was settled without this reward: its time was up, or it is long forgotten"
+        )
+
+
+def steady_clock() -> Callable[[], float]:
+    """Seconds since 1970 that never jump: the wall clock at the start, and a monotonic clock from there."""
+    offset = time.time() - time.monotonic()
+    return lambda: offset + time.monotonic()

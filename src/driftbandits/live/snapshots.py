@@ -1,0 +1,87 @@
+"""A Session as bytes, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftbandits.live.decisions import Asked
+from driftbandits.errors import InputError
+from driftbandits.live.learners import InTurnLearner
+from driftbandits._compile.recipe import build, describe
+from driftbandits._common.packing import pack, unpack, unpack_state
+
+if TYPE_CHECKING:
+    from driftbandits.live.session import Session
+
+OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
+CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
+ASIDE = np.dtype([("step", "i8"), ("arm", "i8"), ("reward", "f8")])
+
+
+def pack_session(session: Session) -> bytes:
+    """Everything: ``restore_session`` continues bit for bit."""
+    learner = session._learner
+    header = {
+        "policy": describe(session.policy),
+        "settings": {
+            "arms": session.arms,
+            "seed": session.seed,
+            "timeout": session.timeout,
+            "default_reward": session.default_reward,
+            "explore": session.explore,
+            "name": session.name,
+            "remember": session.remember,
+        },
+        "step": session.step,
+        "time": None if session.time == -math.inf else session.time,
+        "most_open": session.most_open,
+        "learnt": learner.learnt,
+        "unknown": sorted(learner.unknown),
+    }
+    aside = learner.aside if isinstance(learner, InTurnLearner) else []
+    return pack(
+        header,
+        learner.state,
+        open=np.array([(*_numbers(event), learnt) for event, learnt in session._open.values()], OPEN),
+        closed=np.array(
+            [  # thousands at every snapshot: no calls in here
+                (step, arm, learnt, math.nan if r is None else r, math.nan if p is None else p)
+                for step, (arm, learnt, r, p) in session._closed.items()
+            ],
+            CLOSED,
+        ),
+        aside=np.array([(step, arm, r) for arm, queue in enumerate(aside) for step, r in queue], ASIDE),
+    )
+
+
+def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float] | None) -> Session:
+    """The Session that was packed, as it was then."""
+    header, arrays = unpack(data, "a Session")
+    try:
+        session = kind(build(header["policy"]), clock=clock, **header["settings"])
+        session.step, session.most_open = header["step"], header["most_open"]
+        session.time = -math.inf if header["time"] is None else header["time"]
+        for step, arm, at, due, p, learnt in arrays["open"].tolist():
+            event = Asked(int(step), int(arm), at, _absent(due), _absent(p))
+            session._open[f"{session.name}-{event.step}"] = (event, int(learnt))
+        for step, arm, learnt, reward, p in arrays["closed"].tolist():
+            session._closed[step] = (arm, learnt, _absent(reward), _absent(p))
+        learner, aside = session._learner, arrays["aside"].tolist()
+    except KeyError as error:
+        raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
+    first = session.policy.stage(header["learnt"]).policy.init(len(session.arms))
+    state = unpack_state(arrays, first, "a Session")
+    learner.resume(state, header["learnt"], header["unknown"], aside)
+    return session
+
+
+def _absent(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _numbers(event: Asked) -> tuple[float, ...]:
+    return tuple(math.nan if value is None else value for value in event)

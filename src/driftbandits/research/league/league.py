@@ -1,0 +1,60 @@
+"""league(): play, judge, and write the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from driftbandits._common.checks import check_whole
+from driftbandits._common.files import written_whole
+from driftbandits.instances.base import HORIZON
+from driftbandits.research.league.page import compose, shipped
+from driftbandits.research.league.play import play, run_table
+from driftbandits.research.league.standings import against, mean_regrets, standings
+from driftbandits.research.report.content import Content
+from driftbandits.research.report.parts import Settings
+from driftbandits.research.report.page import write_report
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RUNS = 10
+
+
+@dataclass(frozen=True)
+class League:
+    """The result: every run, the standings, and what the page says."""
+
+    runs: pl.DataFrame
+    standings: pl.DataFrame
+    content: Content
+
+
+def league(
+    runs: int = RUNS,
+    seed: int = 0,
+    out: Path = Path("league"),
+    *,
+    workers: int | None = None,
+    again: bool = False,
+    horizon: int = HORIZON,
+) -> League:
+    """Write league.html, league.parquet, standings.csv, figures and runs below ``out``.
+
+    Worlds played by an earlier call are kept; ``again`` plays them once more, as one should after changing the
+    package's code. Regrets depend on ``runs``, ``seed`` and ``horizon`` alone, never on ``workers``.
+    """
+    settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_whole("horizon", horizon, 2))
+    workers = None if workers is None else check_whole("workers", workers, 1)
+    played = play(settings, out, workers, again)
+    table = run_table(played, settings.horizon)
+    ranked = standings(table)
+    regrets = mean_regrets(table)
+    with written_whole(out / "league.parquet") as temporary:
+        table.write_parquet(temporary)
+    with written_whole(out / "standings.csv") as temporary:
+        shipped(against(regrets, set(regrets["policy"]))).write_csv(temporary)
+    content = compose(settings, played, table, ranked, out)
+    write_report(content, out)
+    return League(table, ranked, content)

@@ -1,0 +1,163 @@
+"""The league's page, through the machinery of the paper's report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from driftbandits.simulation.detections import detection_table, plot_detections
+from driftbandits.research.league.figures import plot_ratios
+from driftbandits.research.league.standings import OURS, by_family
+from driftbandits.research.league.verdicts import judge
+from driftbandits.research.league.worlds import ABRUPT, worlds
+from driftbandits.research.report.content import Claim, Content, Page, Section
+from driftbandits.research.paper.figures import save_drawing
+from driftbandits.research.report.parts import Settings
+from driftbandits.simulation.simulate import Simulation
+from driftbandits._common.versions import versions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TITLES = {
+    "policy": "policy",
+    "told": "told",
+    "drifting": "drifting",
+    "worst": "worst family",
+    "worst_family": "which",
+    "stationary": "stationary",
+    "abrupt": "abrupt",
+    "lower_bound": "lower bound",
+    "ns_per_step": "ns a step",
+    "played": "drifting worlds played",
+}
+
+
+def page(settings: Settings) -> Page:
+    """What the league's page is called and how it is headed."""
+    return Page(
+        file="league.html",
+        title="The league of policies",
+        heading="The league:",
+        emphasis="what should I use?",
+        lead="Every policy of the package on a fixed set of worlds that drift, stand still or jump. Each is told "
+        "what its own tuning asks for, and all meet the same luck.",
+        judged="",
+        judging="What this package claims of its own policies against published ones.",
+        chapters={"world": "The standings", "detection": "Changes detected", "reading": "How to read it"},
+        again="With the package installed, one command writes this page.",
+        command=f"driftbandits league --horizon {settings.horizon}",
+        beside="Beside this page lie every figure as SVG, PNG and PDF (in `figures/`), the runs as Parquet (in "
+        "`runs/`), `standings.csv`, and",
+        data="league.parquet",
+        data_holds="with the regret of every policy, world and run.",
+    )
+
+
+def compose(
+    settings: Settings, played: dict[str, Simulation], runs: pl.DataFrame, table: pl.DataFrame, out: Path
+) -> Content:
+    """The page's content; draws its figures below ``out``."""
+    judged = judge(runs)
+    return Content(
+        runs=settings.runs,
+        seed=settings.seed,
+        versions=versions("scipy", "matplotlib"),
+        summary=_summary(settings, table, judged),
+        experiments=[_standings_section(runs, table, out)],
+        claims=judged,
+        facts=[_detection_section(settings, played, out)],
+        left_open=[_reading(settings)],
+        page=page(settings),
+    )
+
+
+def _summary(settings: Settings, table: pl.DataFrame, judged: list[Claim]) -> list[str]:
+    said = [
+        f"{len(table)} policies, {sum(1 for _ in worlds(settings.horizon))} worlds, T = {settings.horizon:,}, "
+        f"{settings.runs} run{'s' * (settings.runs > 1)} of each, seed {settings.seed}."
+    ]
+    for words in table["told"].unique(maintain_order=True):
+        first = table.filter(told=words).row(0, named=True)
+        said.append(
+            f"Told {words}: {first['policy']} is best of these on drifting worlds, with {first['drifting']:.3g} times "
+            f"the regret of the best policy told no more in each world; its worst family is {first['worst_family']}, "
+            f"{first['worst']:.3g} times."
+        )
+    for claim in judged:
+        verdicts = ", ".join(f"{name} {found.verdict}" for name, found in claim.verdicts.items())
+        said.append(f"{claim.name}: {verdicts}." if verdicts else f"{claim.name}: nobody to judge.")
+    return said
+
+
+def _standings_section(runs: pl.DataFrame, table: pl.DataFrame, out: Path) -> Section:
+    order = table.sort("drifting", nulls_last=True)["policy"].to_list()
+    ours = [name for name in OURS if name in order]
+    drawing = save_drawing(
+        out,
+        "league",
+        "Every policy on every family",
+        "Regret over that of the best published policy in each world, geometric mean over a family's worlds; below "
+        f"1 is better than all that is published. Policies of this package: {', '.join(ours)}. "
+        "A dash: the policy is not defined there.",
+        {"ours": lambda: plot_ratios(runs, order)},
+    )
+    text = (
+        "Regret over that of the best policy told no more: geometric means over families of worlds. 1 is the best "
+        "there is at this price."
+    )
+    rows = [{TITLES[key]: value for key, value in row.items()} for row in table.iter_rows(named=True)]
+    return Section("standings", "Standings", [text], [drawing], {"Standings, by what a policy is told": rows})
+
+
+def _detection_section(settings: Settings, played: dict[str, Simulation], out: Path) -> Section:
+    abrupt = [world.name for world in worlds(settings.horizon) if world.kind == ABRUPT]
+    tables = {}
+    for name in abrupt:
+        found = detection_table(played[name])
+        tables[name] = [_detection_row(row) for row in found.iter_rows(named=True)]
+    drawing = save_drawing(
+        out,
+        "detections",
+        f"Changes seen, {abrupt[0]}",
+        "The share of true changes that a policy has seen within so many steps; false alarms stand in the legend.",
+        {"ours": lambda: plot_detections(played[abrupt[0]])},
+    )
+    text = "Policies that detect changes, on worlds that jump: how late, how many missed, how many false alarms."
+    return Section("detections", "Delays, misses, false alarms", [text], [drawing], tables)
+
+
+def _detection_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "policy": row["policy"],
+        "delay, steps": row["delay"],
+        "share of changes missed": row["missed"],
+        "false alarms per 100,000 steps": row["false_alarms"],
+    }
+
+
+def _reading(settings: Settings) -> Section:
+    told = (
+        "Policies are told the horizon T, the drift δ (the largest step of any mean) and the shape of the noise, if "
+        "their tuning asks for them. Where means jump, those that ask for the number of changes are told it, and "
+        "others V/T, the total variation spread evenly, in place of δ."
+    )
+    kinds = (
+        "A ratio is first averaged over the worlds of a family and then over families, always geometrically. The lower "
+        "bound's worlds stand apart: there, by design, nobody can win much. A policy that is defined for two arms only "
+        "plays fewer worlds, so its average is over others."
+    )
+    rows = [
+        {"world": world.name, "kind": world.kind, "arms": world.instance.n_arms, "noise": type(world.noise).__name__}
+        | {"δ told": world.drift}
+        for world in worlds(settings.horizon)
+    ]
+    return Section("worlds", "What is measured", [told, kinds], [], {"The worlds": rows})
+
+
+def shipped(ratios: pl.DataFrame) -> pl.DataFrame:
+    """The small table that ``recommend`` reads: ratios to the best of all policies, for each policy and family."""
+    import polars as pl
+
+    rounded = by_family(ratios).with_columns(pl.col("ratio").round_sig_figs(4))
+    return rounded.select("policy", "told", "kind", "family", "ratio", "worlds")

@@ -1,0 +1,112 @@
+"""recommend(): what to use, from what one knows, by the standings of a league that ships with the package.
+
+The rules:
+
+1. Worlds: those that jump if the user says abrupt; stationary ones if drift = 0; drifting ones if a drift is given.
+   If nothing is said, all three kinds, each counting the same.
+2. Candidates: policies that need nothing the user does not know (T, delta; where means jump, how often), are defined
+   for so many arms, and, unless the user says what the noise is like, choose alike whatever the unit of the rewards.
+3. Of these, the one with the least regret: geometric mean, over families, of the ratio to the best policy of all.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from driftbandits._common.checks import check_drift, check_horizon, check_whole
+from driftbandits.errors import InputError
+from driftbandits.research.league.standings import published
+from driftbandits.research.league.worlds import ABRUPT, DRIFTING, STATIONARY, asked, needs, shape, told
+from driftbandits.policies import POLICIES
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNITLESS = {"AutoTS", "ExploreThenCommit", "RoundRobin", "Uniform"}
+"""Policies that do not care in which unit rewards come; others want deviations near 1/2, or rewards in [0, 1]."""
+NOISES = ("gaussian", "bernoulli", "bounded")
+
+
+def recommend(
+    horizon: int | None = None,
+    drift: float | None = None,
+    noise: str | None = None,
+    arms: int | None = None,
+    abrupt: bool = False,
+) -> str:
+    """A sentence or two: which policy, and why.
+
+    >>> recommend().split(":")[0]
+    'Use AutoTS()'
+    """
+    import polars as pl
+
+    if horizon is not None:
+        check_horizon(horizon)
+    if drift is not None:
+        check_drift(drift)
+    if noise is not None and noise not in NOISES:
+        raise InputError(f"unknown noise {noise!r}; choose one of {', '.join(NOISES)}, or leave it out")
+    arms = 2 if arms is None else check_whole("arms", arms, 2)
+    kinds = [ABRUPT] if abrupt else [DRIFTING, STATIONARY, ABRUPT] if drift is None else [DRIFTING]
+    kinds = [STATIONARY] if drift == 0 and not abrupt else kinds
+    known = {word for word, value in (("T", horizon), ("δ", drift)) if value is not None}
+    table = rank(kinds, known, arms, noise is not None)
+    if table.is_empty():
+        raise InputError("no policy of the league fits; say more of what you know")
+    best = table.row(0, named=True)
+    given: dict[str, object] = {"horizon": horizon, "drift": drift}
+    given |= {} if noise is None else shape(noise == "gaussian")
+    call = ", ".join(f"{key}={value!r}" for key, value in given.items() if key in asked(best["policy"]))
+    others = rank(kinds, known, arms, noise=True)
+    why = f"{_why(best, kinds)}{_rival(others.filter(pl.col('policy') != best['policy']), noise is not None)}"
+    return f"Use {best['policy']}({call}): {why}"
+
+
+def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFrame:
+    """The candidates, best first, with their mean ratio to the best policy of all on worlds of these kinds."""
+    import polars as pl
+
+    table = shipped_standings().filter(pl.col("kind").is_in(kinds))
+    fit = [
+        name
+        for name in table["policy"].unique()
+        if needs(told(name)) <= known and (noise or name in UNITLESS) and _defined(name, arms, ABRUPT in kinds)
+    ]
+    by_kind = table.filter(pl.col("policy").is_in(fit)).group_by("policy", "kind")
+    logs = by_kind.agg(pl.col("ratio").log().mean()).group_by("policy").agg(pl.col("ratio").mean(), kinds=pl.len())
+    whole = logs.filter(pl.col("kinds") == len(kinds)).with_columns(pl.col("ratio").exp())
+    return whole.select("policy", "ratio").sort("ratio", "policy")
+
+
+def shipped_standings() -> pl.DataFrame:
+    """Made by ``driftbandits league`` with its defaults: the ratio to the best of all, for each policy and family."""
+    import polars as pl
+
+    return pl.read_csv(files("driftbandits.research.league").joinpath("standings.csv").read_bytes())
+
+
+def _defined(name: str, arms: int, jumps: bool) -> bool:
+    """Whether a policy takes so many arms; and, where means jump, does not ask how often."""
+    low, high = POLICIES[name].arms
+    return low <= arms <= high and not (jumps and {"changes", "nu"} & asked(name))
+
+
+def _why(best: dict[str, Any], kinds: list[str]) -> str:
+    worlds = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+    ratio = f"its regret is {best['ratio']:.2f} times that of the best policy there"
+    return f"it needs to know {told(best['policy'])}, and on the league's {worlds} worlds {ratio}."
+
+
+def _rival(others: pl.DataFrame, noise: bool) -> str:
+    """What the best published policy would have cost."""
+    import polars as pl
+
+    theirs = others.filter(pl.col("policy").is_in(list(published(others))))
+    if theirs.is_empty():
+        return ""
+    rival = theirs.row(0, named=True)
+    count_on = "" if noise or rival["policy"] in UNITLESS else ", and counts on rewards in [0, 1] or not far from it"
+    has = f"has {rival['ratio']:.2f} times{count_on}"
+    return f" The best published policy that you know enough for, {rival['policy']}, {has}."

@@ -1,0 +1,105 @@
+"""Who stands where: ratios of regret, first averaged inside a family of worlds and then over families.
+
+All averages of ratios are geometric: half the regret here and twice the regret there is a draw.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from driftbandits.research.league.worlds import ABRUPT, DRIFTING, HARDEST, STATIONARY, needs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+OURS = ("AutoTS", "DriftUCB", "KalmanTS", "SnoozeItK", "SnoozeItTight")
+"""Policies that this package adds; all others are published."""
+LEAST = 1.0
+"""Regrets below are taken for this: to lose nothing at all is luck, and would make every ratio infinite."""
+COST_ARMS = 2
+"""The cost of a step is that on worlds of so many arms, which all policies play."""
+
+
+def mean_regrets(runs: pl.DataFrame) -> pl.DataFrame:
+    """One row for each world and policy: the mean regret of its runs, and the cost of a step."""
+    import polars as pl
+
+    grouped = runs.group_by("family", "world", "kind", "arms", "noise", "policy", "told", maintain_order=True)
+    return grouped.agg(pl.col("regret").mean(), pl.col("ns_per_step").mean())
+
+
+def against(regrets: pl.DataFrame, rivals: set[str]) -> pl.DataFrame:
+    """``regrets`` with a column ``ratio``: regret over that of the best of ``rivals`` in the same world."""
+    import polars as pl
+
+    best = regrets.filter(pl.col("policy").is_in(list(rivals))).group_by("world").agg(best=pl.col("regret").min())
+    floored = pl.col("regret", "best").clip(lower_bound=LEAST)
+    joined = regrets.join(best, on="world", maintain_order="left").with_columns(floored)
+    return joined.with_columns(ratio=pl.col("regret") / pl.col("best")).drop("best")
+
+
+def by_family(ratios: pl.DataFrame) -> pl.DataFrame:
+    """The geometric mean of ratios inside each family, for each policy."""
+    import polars as pl
+
+    grouped = ratios.group_by("policy", "told", "kind", "family", maintain_order=True)
+    return grouped.agg(ratio=pl.col("ratio").log().mean().exp(), worlds=pl.len())
+
+
+def standings(runs: pl.DataFrame) -> pl.DataFrame:
+    """One row a policy, best first among those told as much.
+
+    ``drifting``, ``stationary``, ``abrupt`` and ``lower_bound`` are geometric means over families of such worlds of the
+    regret over that of the best policy told no more than this one; ``worst`` is the largest ratio of a drifting family,
+    ``worst_family``. ``played`` counts its drifting worlds. A policy that cannot be tuned for a kind has null there.
+    """
+    import polars as pl
+
+    regrets = mean_regrets(runs)
+    told = dict(regrets.select("policy", "told").unique().iter_rows())
+    rows = []
+    for policy, words in told.items():
+        equals = {name for name, theirs in told.items() if needs(theirs) <= needs(words)}
+        families = by_family(against(regrets, equals).filter(policy=policy))
+        drifting = families.filter(kind=DRIFTING).sort("ratio", descending=True)
+        cost = regrets.filter(pl.col("policy") == policy, pl.col("arms") == COST_ARMS)["ns_per_step"].median()
+        rows.append(
+            {
+                "policy": policy,
+                "told": words,
+                "drifting": over_families(families, DRIFTING),
+                "worst": drifting["ratio"].max(),
+                "worst_family": drifting["family"].first(),
+                "stationary": over_families(families, STATIONARY),
+                "abrupt": over_families(families, ABRUPT),
+                "lower_bound": over_families(families, HARDEST),
+                "ns_per_step": cost,
+                "played": drifting["worlds"].sum(),
+            }
+        )
+    order = pl.col("told").replace_strict({"nothing": 0, "T": 1, "δ": 2, "T and δ": 3})
+    return pl.DataFrame(rows).sort(order, "drifting", "policy", nulls_last=True)
+
+
+def over_families(families: pl.DataFrame, kind: str) -> float | None:
+    """The geometric mean over families of a kind."""
+    import polars as pl
+
+    found = families.filter(pl.col("kind") == kind).select(pl.col("ratio").log().mean().exp()).item()
+    return None if found is None else float(found)
+
+
+def published(regrets: pl.DataFrame) -> set[str]:
+    """The published policies of a table."""
+    return set(regrets["policy"].unique()) - set(OURS)
+
+
+def best_single(regrets: pl.DataFrame, rivals: set[str], kind: str) -> str:
+    """The one of ``rivals`` with the least regret in geometric mean over families; it must have played every world."""
+    import polars as pl
+
+    families = by_family(against(regrets.filter(pl.col("kind") == kind), rivals))
+    most = families.group_by("policy").agg(pl.col("worlds").sum())["worlds"].max()
+    whole = families.group_by("policy").agg(pl.col("ratio").log().mean(), pl.col("worlds").sum())
+    eligible = whole.filter(pl.col("policy").is_in(list(rivals)), pl.col("worlds") == most)
+    return str(eligible.sort("ratio", "policy")["policy"].first())

@@ -1,0 +1,113 @@
+"""What this package claims of its own policies, judged from the league's runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftbandits._common.intervals import t_quantile
+from driftbandits.research.league.standings import against, best_single, by_family, mean_regrets, over_families, published
+from driftbandits.research.league.worlds import DRIFTING, STATIONARY, needs, told
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Measure = Callable[["pl.DataFrame"], dict[str, float]]
+
+JUDGED = ("AutoTS", "KalmanTS", "DriftUCB")
+FOR_STATIONARY = {"ExploreThenCommit", "KLUCB", "SuccessiveElimination", "ThompsonSampling", "UCB1"}
+HALF, NOWHERE, STILL = 0.5, 1.1, 1.5
+
+
+def judge(runs: pl.DataFrame) -> list[Claim]:
+    """The three claims, each with a verdict for every policy of ours that makes it."""
+    regrets = mean_regrets(runs)
+    made: dict[str, dict[str, Verdict]] = {"half": {}, "nowhere": {}, "still": {}}
+    for policy in (name for name in JUDGED if name in set(regrets["policy"])):
+        best = best_single(regrets, rivals(regrets, policy), DRIFTING)
+        made["half"][policy] = _verdict(runs, _mean_ratio(policy, best), HALF, best)
+        made["nowhere"][policy] = _verdict(runs, _family_ratios(policy, {best}, DRIFTING), NOWHERE, best)
+        still = _family_ratios(policy, FOR_STATIONARY, STATIONARY)
+        made["still"][policy] = _verdict(runs, still, STILL, "the best in each world")
+    words = "published policy, the one with the least regret in geometric mean over the drifting families"
+    told_as_much = "AutoTS, told nothing, is set against all published policies; others against those told no more."
+    return [
+        Claim(
+            "Half the regret",
+            f"At most {HALF} times the regret of the best single {words}. {told_as_much}",
+            f"A geometric mean above {HALF}, with its whole interval.",
+            made["half"],
+        ),
+        Claim(
+            "Never much worse",
+            f"On no drifting family more than {NOWHERE} times the regret of that policy.",
+            f"A family whose ratio is above {NOWHERE}, with its whole interval.",
+            made["nowhere"],
+        ),
+        Claim(
+            "At home on stationary arms",
+            f"On stationary arms at most {STILL} times the regret of the best policy made for them, world by world.",
+            f"A geometric mean above {STILL}, with its whole interval.",
+            made["still"],
+        ),
+    ]
+
+
+def rivals(regrets: pl.DataFrame, policy: str) -> set[str]:
+    """The published policies that ``policy`` is set against."""
+    known = {"T", "δ"} if policy == "AutoTS" else needs(told(policy))
+    return {name for name in published(regrets) if needs(told(name)) <= known}
+
+
+def _family_ratios(policy: str, against_whom: set[str], kind: str) -> Measure:
+    def measure(runs: pl.DataFrame) -> dict[str, float]:
+        families = by_family(against(mean_regrets(runs).filter(kind=kind), against_whom).filter(policy=policy))
+        return dict(families.select("family", "ratio").iter_rows())
+
+    return measure
+
+
+def _mean_ratio(policy: str, best: str) -> Measure:
+    def measure(runs: pl.DataFrame) -> dict[str, float]:
+        families = by_family(against(mean_regrets(runs), {best}).filter(policy=policy))
+        return {"all drifting families": over_families(families, DRIFTING) or math.nan}
+
+    return measure
+
+
+def _verdict(runs: pl.DataFrame, measure: Measure, limit: float, against_whom: str) -> Verdict:
+    """Every measured ratio must be at most ``limit``; intervals decide, by the largest of them."""
+    found = jackknife(runs, measure)
+    if all(high <= limit for _, _, high in found.values()):
+        verdict = HOLDS
+    elif any(low > limit for _, low, _ in found.values()):
+        verdict = FAILS
+    else:
+        verdict = UNDECIDED
+    name, (ratio, low, high) = max(found.items(), key=lambda item: item[1][0])
+    where = "" if len(found) == 1 else f", the largest of {len(found)}"
+    return Verdict(verdict, f"Against {against_whom} on {name}: {ratio:.3g} ({low:.3g} to {high:.3g}){where}.")
+
+
+def jackknife(runs: pl.DataFrame, measure: Measure) -> dict[str, tuple[float, float, float]]:
+    """Each ratio with its 95 % interval, from leaving out one run at a time; in logarithms, where errors are even.
+
+    Run i meets the same luck for all policies of a world, so leaving it out everywhere keeps pairs together.
+    """
+    import polars as pl
+
+    numbers = runs["run"].unique().sort().to_list()
+    whole, n = measure(runs), len(numbers)
+    if n < 2:
+        return {name: (ratio, math.nan, math.nan) for name, ratio in whole.items()}
+    without = [measure(runs.filter(pl.col("run") != number)) for number in numbers]
+    found = {}
+    for name, ratio in whole.items():
+        logs = np.log([left[name] for left in without])
+        reach = t_quantile(n - 1) * math.sqrt((n - 1) / n * float(((logs - logs.mean()) ** 2).sum()))
+        found[name] = ratio, ratio * math.exp(-reach), ratio * math.exp(reach)
+    return found

@@ -1,0 +1,94 @@
+"""From results to the report's content: every section, claim and sentence, from whatever was run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from driftbandits._common.fits import PowerLaw
+from driftbandits.research.paper import claims, facts, sections
+from driftbandits.research.report.content import Claim, Content, Section
+from driftbandits.research.paper.experiments import EXPERIMENTS
+from driftbandits.research.paper.left_open import left_open
+from driftbandits.research.report.parts import Settings
+from driftbandits.research.paper.sections import Material
+from driftbandits.research.paper.summary import summary
+from driftbandits.research.studies.regret_against_drift import WORLDS, fit_exponents
+from driftbandits.theory.bounds import instance_dependent
+from driftbandits._common.versions import versions
+
+Builder = Callable[[Material], Section]
+Step = Callable[[], AbstractContextManager[None]]
+
+EXPERIMENT_SECTIONS: dict[str, Builder] = {
+    **{one.name: partial(sections.experiment_section, experiment=one) for one in EXPERIMENTS},
+    "gap-profile": sections.gap_profile_section,
+    "trajectories": sections.trajectories_section,
+    "episode-bounds": sections.episode_bounds_section,
+}
+FACT_SECTIONS: dict[str, Builder] = {
+    "confidence": facts.confidence_section,
+    "regret-against-drift": facts.drift_section,
+    "mild-drift": facts.mild_drift_section,
+    "change-of-measure": facts.change_of_measure_section,
+    "lemma-2": facts.lemma_2_section,
+}
+SECTIONS = {**EXPERIMENT_SECTIONS, **FACT_SECTIONS}
+"""What --only can name, in the order of the report."""
+
+
+def compose(settings: Settings, results: dict[str, Any], groups: list[str], out: Path, step: Step) -> Content:
+    """The content of a report on these groups; draws the figures below ``out``, each section within a ``step``."""
+    material = Material(settings, results, out)
+    judged = find_claims(material, groups)
+    built = {}
+    for name in groups:
+        with step():
+            built[name] = SECTIONS[name](material)
+    measured = [facts.cannot_snooze_section(material)] if "toggling" in groups else []
+    if {"separated", "toggling"} <= set(groups):
+        measured.append(facts.defective_exp3s_section(material))
+    measured += [section for name, section in built.items() if name in FACT_SECTIONS]
+    return Content(
+        runs=settings.runs,
+        seed=settings.seed,
+        versions=versions("scipy", "matplotlib"),
+        summary=summary(material, groups, judged, measured),
+        experiments=[section for name, section in built.items() if name in EXPERIMENT_SECTIONS],
+        claims=judged,
+        facts=measured,
+        left_open=left_open(),
+    )
+
+
+def find_claims(material: Material, groups: list[str]) -> list[Claim]:
+    """The claims that these groups say something of."""
+    found: list[Claim] = []
+    if "separated" in groups:
+        found.append(claims.claim_1(material.results["separated"]))
+    if "toggling" in groups:
+        found.append(claims.claim_2(material.results["toggling"]))
+    if "common-periods" in groups:
+        found.append(claims.claim_3(list(material.simulations("common-periods").values())))
+    if "equal-drift" in groups:
+        found.append(claims.claim_4(list(material.simulations("equal-drift").values())))
+    if all(one.name in groups for one in EXPERIMENTS):
+        worlds = {world.name: world for one in EXPERIMENTS for world in one.worlds}
+        played = {name: material.results[name] for name in worlds}
+        bounds = {
+            name: instance_dependent(simulation.instance, worlds[name].drift).total
+            for name, simulation in played.items()
+        }
+        found.append(claims.theorem_1(played, bounds))
+    if "regret-against-drift" in groups:
+        tables = {world: material.results[f"regret-against-drift-{world.replace(' ', '-')}"] for world in WORLDS}
+        hard = tables["lower bound"]
+        exponents = {
+            row["policy"]: PowerLaw(row["exponent"], row["low"], row["high"])
+            for row in fit_exponents(hard).iter_rows(named=True)
+        }
+        found += [claims.theorem_2(tables, exponents), claims.theorem_3(hard)]
+    return found

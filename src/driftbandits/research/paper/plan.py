@@ -1,0 +1,133 @@
+"""Everything that a reproduction runs, cut into parts of a few seconds each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from driftbandits.instances import toggling
+from driftbandits.instances.base import Instance
+from driftbandits.research.paper.experiments import (
+    ALGORITHM_1,
+    CALIBRATED,
+    CONFIDENCES,
+    EXPERIMENTS,
+    FORMS,
+    RIVALS,
+    Experiment,
+    World,
+    at_confidences,
+    rivals,
+    snoozeit,
+)
+from driftbandits.research.report.parts import Part, Settings, simulated, tabulated
+from driftbandits.policies import RoundRobin, SnoozeIt
+from driftbandits.research.studies.change_of_measure import change_of_measure
+from driftbandits.research.studies.good_event import good_event
+from driftbandits.research.studies.regret_against_drift import DRIFTS, WORLDS, Maker, mild_drift, regret_against_drift
+from driftbandits.theory.lower import block_length, block_pair
+
+if TYPE_CHECKING:
+    import polars as pl
+
+DRIFT_RUNS = 10
+"""Worlds at each drift of the regret-against-drift study, at most: every run there draws its own."""
+MILD_RUNS = 20
+"""Runs at each horizon of the mild-drift study, at most: the longest horizon is 16 times the paper's."""
+MEASURE_RUNS = 5
+"""Runs of the change-of-measure study for every run asked for: its worlds are single blocks."""
+COUNTER_EXAMPLE_DRIFT = 1 / 4_800
+BLOCK_DRIFT = 1 / 4_800
+
+NEEDS = {"confidence": ("separated", "toggling")}
+"""Whose results a group cannot be read without: the rivals of these experiments."""
+
+
+def parts() -> list[Part]:
+    """All parts, in the order in which they are run."""
+    found = [_experiment(experiment, world) for experiment in EXPERIMENTS for world in experiment.worlds]
+    found += [_confidence(world) for experiment in EXPERIMENTS for world in experiment.worlds]
+    found.append(tabulated("good-event", "confidence", 4.0, _good_event))
+    found += [_drift(world) for world in WORLDS]
+    found.append(tabulated("mild-drift", "mild-drift", 2.0, _mild_drift))
+    found.append(tabulated("change-of-measure", "change-of-measure", 5.0, _change_of_measure))
+    found.append(
+        simulated(
+            "lemma-2",
+            "lemma-2",
+            1.0,
+            lambda horizon: {ALGORITHM_1: SnoozeIt(horizon, COUNTER_EXAMPLE_DRIFT, variant="original")},
+            counter_example,
+        )
+    )
+    return found
+
+
+def counter_example(horizon: int) -> Instance:
+    """Arms that cross so often that no window shows a gap: one active phase, in which the best arm keeps changing."""
+    half = COUNTER_EXAMPLE_DRIFT * 1_000 / 2
+    return toggling(horizon, COUNTER_EXAMPLE_DRIFT, flat=1_000, start=(0.5 + half, 0.5 - half))
+
+
+def _experiment(experiment: Experiment, world: World) -> Part:
+    weight = 3.0 if experiment.with_rivals else 1.0
+    return simulated(
+        world.name, experiment.name, weight, lambda horizon: experiment.policies(world, horizon), world.build
+    )
+
+
+def _confidence(world: World) -> Part:
+    return simulated(
+        f"confidence-{world.name}", "confidence", 1.5, lambda horizon: at_confidences(horizon, world.drift), world.build
+    )
+
+
+def _good_event(settings: Settings) -> pl.DataFrame:
+    grid = np.unique([*CONFIDENCES, *np.linspace(0.4, 1.0, 61).round(2)])
+    return good_event(settings.horizon, grid.tolist(), runs=settings.runs, seed=settings.seed)
+
+
+def _drift(world: str) -> Part:
+    def study(settings: Settings) -> pl.DataFrame:
+        # A block of the lower bound must fit into the horizon.
+        drifts = [drift for drift in DRIFTS if block_length(drift) <= settings.horizon]
+        runs = max(2, min(settings.runs, DRIFT_RUNS))
+        return regret_against_drift(drifts, settings.horizon, _makers(world), world, runs=runs, seed=settings.seed)
+
+    name = f"regret-against-drift-{world.replace(' ', '-')}"
+    return tabulated(name, "regret-against-drift", 4.0, study)
+
+
+def _makers(world: str) -> dict[str, Maker]:
+    """SnoozeIt everywhere; its rivals in the worlds of the lower bound, which is about every policy."""
+
+    def maker(name: str) -> Maker:
+        return lambda horizon, drift: (snoozeit(horizon, drift) | rivals(horizon, drift))[name]
+
+    made = {name: maker(name) for name in (*FORMS.values(), *(RIVALS if world == "lower bound" else ()))}
+    return made | {ALGORITHM_1: lambda horizon, drift: SnoozeIt(horizon, drift, variant="original")}
+
+
+def _mild_drift(settings: Settings) -> pl.DataFrame:
+    horizons = [settings.horizon * 4**power // 16 for power in range(5)]
+    return mild_drift(horizons, runs=max(2, min(settings.runs, MILD_RUNS)), seed=settings.seed)
+
+
+def _change_of_measure(settings: Settings) -> pl.DataFrame:
+    import polars as pl
+
+    m = block_length(BLOCK_DRIFT)
+    policies = {"round robin": RoundRobin(), **rivals(m, BLOCK_DRIFT)}
+    policies["SnoozeIt, confidence 0.05"] = SnoozeIt(m, BLOCK_DRIFT, confidence=CALIBRATED / 2)
+    rows = []
+    for name, policy in policies.items():
+        runs = MEASURE_RUNS * max(settings.runs, 2)
+        found = change_of_measure(policy, *block_pair(BLOCK_DRIFT), runs=runs, seed=settings.seed)
+        sides = {
+            f"{side} {end}": getattr(getattr(found, side), end)
+            for side in ("left", "right")
+            for end in ("value", "low", "high")
+        }
+        rows.append({"policy": name, **sides, "refuted": found.refuted})
+    return pl.DataFrame(rows)

@@ -1,0 +1,73 @@
+"""The report: one HTML file that needs nothing but itself, with links to the figures' other formats beside it."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from driftbandits._common.files import written_whole
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section
+from driftbandits.research.report.inline_svg import inline_svg
+from driftbandits.research.report.typesetting import columns, prose, sentences
+
+FORMS = {
+    "ours": "pseudo-regret, 95 % interval",
+    "paper": "realised regret, band of mean ± sd/2",
+}
+"""The two forms of a figure of regret, as the switch names them."""
+
+_MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
+
+
+def write_report(content: Content, out: Path) -> Path:
+    """Write the page below ``out``, whole or not at all, around the figures that already lie there."""
+    here = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    here.filters.update(prose=prose, sentences=sentences, columns=columns, slug=_slug)
+    numbers = count(1)
+    page = here.get_template("template.html.j2").render(
+        content=content,
+        chapters=_chapters(content),
+        judged=list(dict.fromkeys(form for claim in content.claims for form in claim.verdicts)),
+        switched=any(
+            len(drawing.forms) > 1 for section in content.experiments + content.facts for drawing in section.drawings
+        ),
+        hold=lambda form: _hold(content.claims, form),
+        forms=FORMS,
+        marks=_MARKS,
+        number=lambda: next(numbers),
+        picture=lambda drawing, form, number: _picture(out, drawing, form, number),
+    )
+    target = out / content.page.file
+    with written_whole(target) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    return target
+
+
+def _chapters(content: Content) -> list[tuple[str, str, list[Section]]]:
+    """Kind, heading and sections of each chapter that has any."""
+    sections = content.experiments, content.facts, content.left_open
+    headed = zip(content.page.chapters.items(), sections, strict=True)
+    return [(kind, title, chapter) for (kind, title), chapter in headed if chapter]
+
+
+def _picture(out: Path, drawing: Drawing, form: str, number: int) -> Markup:
+    label = f"{drawing.title}. {drawing.caption}"
+    return Markup(inline_svg(out / f"{drawing.forms[form]}.svg", f"figure-{number}-{form}-", label))
+
+
+def _hold(claims: list[Claim], form: str) -> int:
+    return sum(form in claim.verdicts and claim.verdicts[form].verdict == HOLDS for claim in claims)
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

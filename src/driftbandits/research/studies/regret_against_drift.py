@@ -1,0 +1,184 @@
+"""Regret against the drift limit: is it T delta^(1/3) where it must be, and ln T where the drift is mild?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from driftbandits._common.checks import check_whole
+from driftbandits.errors import InputError
+from driftbandits._common.fits import PowerLaw, fit_line, fit_power_law
+from driftbandits.instances import Instance, lower_bound, toggling, walk
+from driftbandits.instances.base import HORIZON
+from driftbandits._common.intervals import mean_interval
+from driftbandits.instances.noise import Noise
+from driftbandits.policies import SnoozeIt
+from driftbandits.simulation.simulate import simulate
+from driftbandits.theory.bounds import minimax_lower, minimax_upper
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+Array = np.ndarray[Any, np.dtype[Any]]
+World = Callable[[int, float, int], Instance]
+Maker = Callable[[int, float], Any]
+
+DRIFTS = tuple(float(drift) for drift in np.geomspace(1e-7, 1e-2, 11))
+EAGER = 0.2
+"""The confidence that makes SnoozeIt's test one of 5.5 standard deviations at T = 162,755; 1, the paper's, is 27.7."""
+
+
+def _hard(horizon: int, drift: float, seed: int) -> Instance:
+    return lower_bound(horizon, drift, seed)
+
+
+def _swinging(horizon: int, drift: float, seed: int) -> Instance:
+    return toggling(horizon, drift, flat=max(1, round(5 / (6 * drift))))
+
+
+def _walking(horizon: int, drift: float, seed: int) -> Instance:
+    return walk(horizon, drift, reverse=min(1.0, 2 * drift), seed=seed)
+
+
+WORLDS: dict[str, World] = {"lower bound": _hard, "toggling": _swinging, "walk": _walking}
+"""Worlds of any drift: Theorem 3's; Experiment 2's arms, at rest and crossing for 5/(6 delta) steps in turn, so that
+they cover 5/6 of [0, 1] at any speed; and random walks that turn after 1/(2 delta) steps on average."""
+
+SNOOZEIT: dict[str, Maker] = {
+    "SnoozeIt, printed": lambda horizon, drift: SnoozeIt(horizon, drift),
+    "SnoozeIt, confidence 0.2": lambda horizon, drift: SnoozeIt(horizon, drift, confidence=EAGER),
+}
+
+
+def regret_against_drift(
+    drifts: Sequence[float] = DRIFTS,
+    horizon: int = HORIZON,
+    policies: Mapping[str, Maker] = SNOOZEIT,
+    world: str | World = "lower bound",
+    noise: Noise | None = None,
+    *,
+    runs: int = 20,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Measured regret at T for each drift delta and policy, beside the bounds of Theorems 2 and 3.
+
+    ``policies`` maps names to functions of (horizon, drift), ``world`` is a name in ``WORLDS`` or a function of
+    (horizon, drift, seed). Every run draws a world of its own. Columns: drift, policy, regret with the 95 % interval of
+    the mean low .. high, upper and lower. The upper bound is that of SnoozeIt as printed, in every world. The lower one
+    is that of the worst world for each policy; averaged over the worlds of ``lower_bound`` a third of it is certain.
+
+    >>> table = regret_against_drift([1e-4, 1e-3], horizon=20_000, runs=3)
+    >>> table.columns, table.height
+    (['drift', 'policy', 'regret', 'low', 'high', 'upper', 'lower'], 4)
+    """
+    import polars as pl
+
+    if isinstance(world, str) and world not in WORLDS:
+        raise InputError(f"unknown world {world!r}; choose one of {', '.join(WORLDS)}, or give a function")
+    build = WORLDS[world] if isinstance(world, str) else world
+    runs, seed = check_whole("runs", runs, 2), check_whole("seed", seed, 0)
+    rows = []
+    for drift in drifts:
+        made = {name: make(horizon, drift) for name, make in policies.items()}
+        regrets: dict[str, list[float]] = {name: [] for name in made}
+        for run in range(seed, seed + runs):
+            result = simulate(made, build(horizon, drift, run), noise, runs=1, seed=run, checkpoints=1, progress=False)
+            for name in made:
+                regrets[name].append(float(result.regret[name][0, -1]))
+        bounds = {"upper": minimax_upper(horizon, drift).total, "lower": minimax_lower(horizon, drift).total}
+        for name, values in regrets.items():
+            rows.append({"drift": float(drift), "policy": name, **_interval(values), **bounds})
+    return pl.DataFrame(rows)
+
+
+def fit_exponents(table: pl.DataFrame) -> pl.DataFrame:
+    """The exponent b of regret = a delta^b for each policy in ``regret_against_drift``'s table: least squares of logs.
+
+    The interval low .. high is Student's at 95 %: it covers the scatter about a straight line, whatever its cause. The
+    theory says 1/3 where the instance is as hard as it can be.
+    """
+    import polars as pl
+
+    rows = []
+    for (name,), part in table.group_by("policy", maintain_order=True):
+        rows.append({"policy": name, **fit_power_law(part["drift"], part["regret"])._asdict()})
+    return pl.DataFrame(rows)
+
+
+def plot_regret_against_drift(table: pl.DataFrame, title: str = "") -> Figure:
+    """The table as a figure with two logarithmic axes, the bounds in black; the legend states the fitted exponents."""
+    from driftbandits._common import plotting as figures
+
+    fits = fit_exponents(table)
+    with figures.canvas(size=(6.8, 5.2)) as (figure, axes):
+        for index, row in enumerate(fits.iter_rows(named=True)):
+            part = table.filter(policy=row["policy"]).sort("drift")
+            reach = (row["high"] - row["low"]) / 2
+            label = f"{row['policy']}: $\\delta^{{{row['exponent']:.2f} \\pm {reach:.2f}}}$"
+            axes.plot(part["drift"], part["regret"], label=label, marker="o", markersize=4, **figures.line_style(index))
+            figures.shade(axes, part["drift"], part["low"], part["high"], index)
+        bounds = table.unique("drift").sort("drift")
+        axes.plot(bounds["drift"], bounds["upper"], "k-", linewidth=1, label="upper bound (Theorem 2)")
+        positive = bounds.filter(bounds["lower"] > 0)
+        axes.plot(positive["drift"], positive["lower"], "k:", linewidth=1.4, label="lower bound (Theorem 3)")
+        axes.set(xscale="log", yscale="log", xlabel="drift limit δ (per step)", ylabel="regret at T", title=title)
+        note = "bands and ±: 95 % intervals, of the mean and of the fitted exponent"
+        figure.legend(ncols=2, loc="outside lower center", title=note, title_fontsize=8)
+    return figure  # type: ignore[no-any-return]
+
+
+def mild_drift(
+    horizons: Sequence[int] = (10_000, 100_000, 1_000_000, 10_000_000),
+    confidence: float = 1.0,
+    gap: float = 0.5,
+    noise: Noise | None = None,
+    *,
+    runs: int = 20,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """SnoozeIt's regret where drift is as mild as the paper's discussion asks: delta = sqrt(L)/T^(3/2), L = ln T.
+
+    The means start ``gap`` apart and close in on each other by delta each in every step, the worst they can do; over
+    all T steps each moves by sqrt(L/T) only. Theorem 1 then has a single block, and regret O(L/gap), not O(T). Columns:
+    horizon, drift, regret with its 95 % interval low .. high, and per_log = regret/L.
+    """
+    import polars as pl
+
+    rows = []
+    for horizon in horizons:
+        T = check_whole("horizon", horizon, 2)
+        drift = math.sqrt(math.log(T)) / T**1.5
+        moved = drift * np.arange(T)
+        world = Instance(np.column_stack([0.5 + gap / 2 - moved, 0.5 - gap / 2 + moved]), name="mild drift")
+        policy = SnoozeIt(T, drift, confidence=confidence)
+        result = simulate({"it": policy}, world, noise, runs=runs, seed=seed, checkpoints=1, progress=False)
+        found = _interval(result.regret["it"][:, -1])
+        rows.append({"horizon": T, "drift": drift, **found, "per_log": found["regret"] / math.log(T)})
+    return pl.DataFrame(rows)
+
+
+class LogarithmicFit(NamedTuple):
+    """regret = offset + slope * ln T, with the slope's 95 % interval; b of regret/ln T = a T^b: 0 if that is all."""
+
+    offset: float
+    slope: float
+    low: float
+    high: float
+    exponent: PowerLaw
+
+
+def fit_logarithm(table: pl.DataFrame) -> LogarithmicFit:
+    """Fit ``mild_drift``'s table: how fast regret grows with ln T, and that nothing is left of a power of T."""
+    log_t = np.log(table["horizon"].to_numpy())
+    offset, slope, reach = fit_line(log_t, table["regret"].to_numpy())
+    return LogarithmicFit(
+        offset, slope, slope - reach, slope + reach, fit_power_law(table["horizon"], table["per_log"])
+    )
+
+
+def _interval(values: Any) -> dict[str, float]:
+    return dict(zip(("regret", "low", "high"), map(float, mean_interval(values)), strict=True))

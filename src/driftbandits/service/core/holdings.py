@@ -1,0 +1,193 @@
+"""Which experiments this service holds: loaded at first use, let go when idle, settled in time, leases renewed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import structlog
+
+from driftbandits.live.decisions import Event, Settled
+from driftbandits.errors import InputError
+from driftbandits.service.core.committer import Committer
+from driftbandits.service.dashboard.kept import open_view
+from driftbandits.service.dashboard.view_snapshots import pack_view
+from driftbandits.service.dashboard.views import View
+from driftbandits.service.core.held import Held
+from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.core.settings import Settings
+from driftbandits.store import Answer, FencedError, Store, StoreError, UnknownExperimentError, Writer
+from driftbandits.store.experiments import check_id
+
+TICK = 0.5
+"""Seconds between looks at what is due."""
+
+Found = TypeVar("Found")
+log = structlog.get_logger("driftbandits.service")
+
+
+class Holdings:
+    """The experiments that this service holds, and writes. All but ``in_thread`` work runs on the event loop."""
+
+    def __init__(self, store: Store, settings: Settings, metrics: Metrics) -> None:
+        self.store, self.settings, self._metrics = store, settings, metrics
+        self.committer = Committer(store, metrics, self._committed, self._failed)
+        self.held: dict[str, Held] = {}
+        self._loading: dict[str, asyncio.Task[Held]] = {}
+        self._unclear: dict[str, Writer] = {}
+        self._letting_go: dict[str, asyncio.Task[None]] = {}
+        self._threads = ThreadPoolExecutor(8, "store")
+        self._renewed = time.monotonic()
+        self._pruned = -settings.keep_answers
+        self._ticking = asyncio.create_task(self._tick_for_ever())
+        metrics.watch(lambda: (len(self.held), sum(held.session.open for held in self.held.values())))
+
+    async def in_thread(self, work: Callable[..., Found], *arguments: object) -> Found:
+        """Do something slow, such as reading from the Store, without holding anyone up."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+    def here(self, id: str) -> Held | None:
+        """The experiment, if it is in memory."""
+        held = self.held.get(id)
+        if held is not None:
+            held.used = time.monotonic()
+        return held
+
+    async def get(self, id: str) -> Held:
+        """The experiment, loaded if need be; BusyError when another service writes it."""
+        while (held := self.here(id)) is None:
+            if id in self._letting_go:
+                await asyncio.wait([self._letting_go[id]])
+            if id not in self._loading:
+                self._loading[id] = asyncio.create_task(self._load(id))
+                self._loading[id].add_done_callback(lambda task: (self._loading.pop(id, None), task.exception()))
+            await asyncio.shield(self._loading[id])
+        return held
+
+    async def durably(
+        self, held: Held, work: Callable[[Held], str], keep: Callable[[str], Answer] | None = None
+    ) -> str:
+        """Let ``work`` change the Session; its answer, once all that it rests on is on disk, together with ``keep``."""
+        try:
+            response = work(held)
+        except InputError:
+            await self.committer.durable(held)  # what was due has been settled, and the refusal rests on it
+            raise
+        except BaseException as error:
+            self.committer.throw_away(held, error)  # half done, perhaps: the log alone is true
+            raise
+        await self.committer.durable(held, keep and keep(response))
+        return response
+
+    async def _load(self, id: str) -> Held:
+        held = self.held[id] = await self.in_thread(self._open, id)
+        most = self.settings.most_loaded
+        if len(self.held) > most:  # some more than need be, so that this is not done at every load
+            for victim in sorted(self.held.values(), key=lambda each: each.used)[: len(self.held) - most + most // 10]:
+                self._let_go(victim)
+        return held
+
+    def _open(self, id: str) -> Held:
+        writer = self._acquire(id)
+        try:
+            return Held(writer, open_view(self.store, writer))
+        except BaseException:
+            self._unclear[id] = writer  # it is ours, whoever asks next
+            raise
+
+    def _acquire(self, id: str) -> Writer:
+        try:
+            check_id(id)
+        except InputError:
+            raise UnknownExperimentError(f"there is no experiment {id!r}") from None
+        unclear = self._unclear.pop(id, None)
+        if unclear is not None:
+            try:
+                return self.store.reload(unclear)
+            except FencedError:
+                pass  # another took over: it may be free again by now
+            except BaseException:
+                self._unclear[id] = unclear
+                raise
+        return self.store.acquire(id, self.settings.url)
+
+    # After commits
+
+    def _committed(self, held: Held, events: list[Event]) -> None:
+        if held.session.timeout is not None:
+            self._metrics.settled.inc(sum(type(event) is Settled for event in events))
+        held.view.apply(events, held.session)
+
+    def _failed(self, held: Held, error: BaseException) -> None:
+        log.error("commit failed", experiment=held.id, error=str(error))
+        if self.held.get(held.id) is held:
+            del self.held[held.id]
+        if not isinstance(error, FencedError):
+            self._unclear[held.id] = held.writer
+
+    # In the background
+
+    async def _tick_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(TICK)
+            try:
+                await self._tick()
+            except StoreError as error:
+                log.warning("store", error=str(error))
+            except Exception:
+                log.exception("background work failed")
+
+    async def _tick(self) -> None:
+        now = time.monotonic()
+        for held in list(self.held.values()):
+            if held.session.timeout is not None:
+                held.session.settle()
+            self.committer.schedule(held)
+            waits = held.session.timeout is not None and held.session.open
+            if now - held.used > self.settings.idle and not waits:
+                self._let_go(held)
+        if now - self._renewed > self.store.lease / 3:
+            self._renewed = now
+            await self._renew()
+        if now - self._pruned > self.settings.keep_answers / 100:
+            self._pruned = now
+            await self.in_thread(self.store.prune_answers, self.settings.keep_answers)
+
+    async def _renew(self) -> None:
+        held_by_writer = {held.writer: held for held in self.held.values()}
+        for writer in await self.in_thread(self.store.renew, list(held_by_writer)):
+            held = held_by_writer[writer]
+            log.warning("another service took over", experiment=held.id)
+            if self.held.get(held.id) is held:
+                del self.held[held.id]  # what it has on the way to disk is fenced there
+
+    def _let_go(self, held: Held) -> None:
+        if self.held.get(held.id) is held and held.at_rest and held.id not in self._letting_go:
+            del self.held[held.id]
+            task = asyncio.create_task(self.in_thread(self._release, held.writer, held.view))
+            self._letting_go[held.id] = task
+            task.add_done_callback(lambda done: (self._letting_go.pop(held.id, None), done.exception()))
+
+    def _release(self, writer: Writer, view: View) -> None:
+        try:
+            if writer.seq > writer.saved:
+                self.store.snapshot(writer)
+                self.store.save_view(writer, view.seq, pack_view(view))
+            self.store.release(writer)
+        except StoreError as error:  # the log is whole; the lease runs out by itself
+            log.warning("not released", experiment=writer.experiment.id, error=str(error))
+
+    async def close(self) -> None:
+        """Put everything on disk, snapshot, and let others write."""
+        self._ticking.cancel()
+        for held in self.held.values():
+            self.committer.schedule(held)
+        await self.committer.close()
+        for held in list(self.held.values()):
+            self._let_go(held)
+        if self._letting_go:
+            await asyncio.wait(list(self._letting_go.values()))
+        self._threads.shutdown()

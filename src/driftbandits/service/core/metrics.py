@@ -1,0 +1,65 @@
+"""What Prometheus reads at /metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from driftbandits.live.decisions import Outcome
+
+SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)
+
+
+class Metrics:
+    """Counters of one service, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.asks = Counter("driftbandits_asks", "Decisions made.", registry=self.registry)
+        tells = Counter("driftbandits_tells", "Rewards told, by outcome.", ["outcome"], registry=self.registry)
+        self.tells = {outcome: tells.labels(outcome.value) for outcome in Outcome}
+        self.settled = Counter(
+            "driftbandits_settled", "Decisions settled without their reward.", registry=self.registry
+        )
+        self._responses = Counter(
+            "driftbandits_responses", "HTTP responses, by status.", ["status"], registry=self.registry
+        )
+        self._by_status: dict[int, Counter] = {}
+        self.commit_seconds = Histogram(
+            "driftbandits_commit_seconds", "Time of one commit to disk.", buckets=SECONDS, registry=self.registry
+        )
+        self.commit_events = Histogram(
+            "driftbandits_commit_events",
+            "Events of one experiment in one commit.",
+            buckets=SIZES,
+            registry=self.registry,
+        )
+
+    def count_response(self, status: int) -> None:
+        """One more response."""
+        if status not in self._by_status:
+            self._by_status[status] = self._responses.labels(status)
+        self._by_status[status].inc()
+
+    def watch(self, loaded: Callable[[], tuple[int, int]]) -> None:
+        """``loaded()`` gives the experiments in memory and their open Decisions, when someone asks."""
+        self.registry.register(_Loaded(loaded))
+
+    def text(self) -> bytes:
+        """In Prometheus's format."""
+        return generate_latest(self.registry)
+
+
+class _Loaded:
+    def __init__(self, loaded: Callable[[], tuple[int, int]]) -> None:
+        self._loaded = loaded
+
+    def collect(self) -> Iterator[Metric]:
+        experiments, decisions = self._loaded()
+        yield GaugeMetricFamily("driftbandits_loaded_experiments", "Experiments in memory.", value=experiments)
+        yield GaugeMetricFamily(
+            "driftbandits_open_decisions", "Decisions in memory that wait for their reward.", value=decisions
+        )

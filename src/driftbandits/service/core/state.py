@@ -1,0 +1,57 @@
+"""All that the routes of one service share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.requests import HTTPConnection
+
+from driftbandits.errors import InputError
+from driftbandits.service.http.access import Access
+from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
+from driftbandits.service.core.held import Held
+from driftbandits.service.core.holdings import Holdings
+from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.core.settings import Settings
+from driftbandits.store import Answer, Store
+
+
+@dataclass
+class Service:
+    """One running service."""
+
+    settings: Settings
+    store: Store
+    metrics: Metrics
+    holdings: Holdings
+    answers: Answers
+    access: Access
+
+    async def perform(self, id: str, path: str, key: str | None, body: bytes, work: Callable[[Held], str]) -> str:
+        """Let ``work`` change a Session, and give its answer once that is on disk. With a key, once and for all."""
+        held = self.holdings.here(id) or await self.holdings.get(id)
+        if key is None:
+            return await self.holdings.durably(held, work)
+        digest = digest_of(path, body)
+
+        async def do() -> str:
+            here = await self.holdings.get(id)  # it may have been let go meanwhile
+            return await self.holdings.durably(here, work, lambda response: Answer(key, digest, response))
+
+        return await self.answers.once(held.writer.experiment.key, key, digest, do)
+
+
+async def admit(request: HTTPConnection, scope: str) -> Service:
+    """The service that a request came to, if it may do what needs this scope."""
+    service: Service = request.app.state.service
+    await service.access.check(request, scope)
+    return service
+
+
+def idempotency_key(request: HTTPConnection) -> str | None:
+    """The request's Idempotency-Key, if it has one."""
+    key = request.headers.get("idempotency-key")
+    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
+        raise InputError(f"an Idempotency-Key has 1 to {LONGEST_KEY} characters; got {len(key)}")
+    return key

@@ -1,0 +1,84 @@
+"""Who may do what: bearer tokens with the scopes read, write and admin."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+
+from driftbandits.errors import DriftbanditsError, InputError
+from driftbandits.service.core.holdings import Holdings
+from driftbandits.service.core.settings import Settings, is_loopback
+from driftbandits.store import Store, Token
+
+RANKS = {"read": 0, "write": 1, "admin": 2}
+FRESH = 5.0
+"""Seconds for which a token is taken for what it was: so long a revoked one may go on."""
+MOST_CACHED = 10_000
+
+
+class NoTokenError(DriftbanditsError):
+    """The request has no token that is good (401)."""
+
+
+class ForbiddenError(DriftbanditsError):
+    """The request may not do this (403)."""
+
+
+def auth_needed(settings: Settings, store: Store) -> bool:
+    """Whether requests need a token; InputError when that would lock everyone out, or let everyone in."""
+    good = any(token.revoked is None for token in store.tokens())
+    if settings.auth is False and not settings.on_loopback:
+        raise InputError(f"--no-auth lets everyone who can reach {settings.host} in: it is only for --host 127.0.0.1")
+    needed = not settings.on_loopback or good if settings.auth is None else settings.auth
+    if needed and not good:
+        raise InputError(
+            f"serving on {settings.host} needs tokens, and the Store has none: "
+            f"driftbandits token create NAME --scope admin --store {store.url}"
+        )
+    return needed
+
+
+class Access:
+    """Checks requests. Tokens are looked up in the Store, and remembered for some seconds."""
+
+    def __init__(self, holdings: Holdings, needed: bool) -> None:
+        self._holdings, self.needed = holdings, needed
+        self._known: dict[str, tuple[float, Token | None]] = {}
+
+    async def check(self, request: HTTPConnection, scope: str) -> None:
+        """Let it pass, or raise NoTokenError or ForbiddenError."""
+        if not self.needed:
+            host, origin = request.headers.get("host", ""), request.headers.get("origin")
+            if not _is_this_machine(host, origin):
+                raise ForbiddenError(
+                    f"without tokens only this machine may ask; got host {host!r}, origin {origin!r}. Use "
+                    "http://127.0.0.1, or create a token"
+                )
+            return
+        header = request.headers.get("authorization", "")
+        kind, _, secret = header.partition(" ")
+        if kind.lower() != "bearer" or not secret:
+            raise NoTokenError("this needs a token: send the header 'Authorization: Bearer TOKEN'")
+        until, token = self._known.get(secret, (0.0, None))
+        if time.monotonic() > until:
+            token = await self._holdings.in_thread(self._holdings.store.token, secret)
+            if len(self._known) >= MOST_CACHED:
+                self._known.clear()
+            self._known[secret] = time.monotonic() + FRESH, token
+        if token is None:
+            raise NoTokenError("this token is unknown or revoked: driftbandits token create makes a new one")
+        if RANKS[token.scope] < RANKS[scope]:
+            raise ForbiddenError(f"this needs a token of scope {scope}; {token.name!r} has scope {token.scope}")
+
+
+@lru_cache
+def _is_this_machine(host: str, origin: str | None) -> bool:
+    """Without tokens, a page of some other site that runs in a browser here must not get in either."""
+    try:
+        named = urlsplit(f"//{host}").hostname or ""
+        return is_loopback(named) and (origin is None or is_loopback(urlsplit(origin).hostname or ""))
+    except ValueError:
+        return False

@@ -1,0 +1,153 @@
+"""Ask, tell, and why."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import TypeAdapter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from driftbandits.live.decisions import Decision, Outcome, TooOldError, UnknownDecisionError, step_of
+from driftbandits.errors import InputError
+from driftbandits.service.http import models
+from driftbandits.service.http.direct import REFUSALS, Direct, described
+from driftbandits.service.core.held import Held
+from driftbandits.service.core.state import Service, admit, idempotency_key
+
+PREFIX = "/v1/experiments/{experiment}"
+router = APIRouter(prefix=PREFIX, tags=["Decisions"])
+fast = APIRouter(prefix=PREFIX, tags=["Decisions"], route_class=Direct)
+
+ASK_MANY, TELL, TELL_MANY = TypeAdapter(models.AskMany), TypeAdapter(models.Tell), TypeAdapter(models.TellMany)
+_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+@fast.post("/ask", **described(models.Decision))
+async def ask(request: Request) -> Response:
+    """Which arm to pull now."""
+    service = await admit(request, "write")
+
+    def work(held: Held) -> str:
+        held.check_asks()
+        return _decision(held.session.ask())
+
+    response = await _perform(service, request, await request.body(), work)
+    service.metrics.asks.inc()
+    return response
+
+
+@fast.post("/ask_many", **described(models.Decisions, models.AskMany))
+async def ask_many(request: Request) -> Response:
+    """So many Decisions at once, all made from what is known now."""
+    service = await admit(request, "write")
+    body = await request.body()
+    count = _check_batch(service, ASK_MANY.validate_json(body).count)
+
+    def work(held: Held) -> str:
+        held.check_asks()
+        return f'{{"decisions":[{",".join(map(_decision, held.session.ask_many(count)))}]}}'
+
+    response = await _perform(service, request, body, work)
+    service.metrics.asks.inc(count)
+    return response
+
+
+@fast.post("/tell", **described(models.Told, models.Tell))
+async def tell(request: Request) -> Response:
+    """The reward of a Decision: now, late, or again."""
+    service = await admit(request, "write")
+    body = await request.body()
+    told = TELL.validate_json(body)
+    known = await _forgotten(service, request, [told])
+
+    def work(held: Held) -> str:
+        held.check_tells()
+        outcome = _take(service, held, [told], known)[0]
+        if outcome is Outcome.NEW or outcome is Outcome.AGAIN:
+            return f'{{"outcome":"{outcome}"}}'
+        raise held.session.refusal(outcome, told["id"], told["reward"])
+
+    return await _perform(service, request, body, work)
+
+
+@fast.post("/tell_many", **described(models.ToldMany, models.TellMany))
+async def tell_many(request: Request) -> Response:
+    """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+    service = await admit(request, "write")
+    body = await request.body()
+    rewards = TELL_MANY.validate_json(body)["rewards"]
+    _check_batch(service, len(rewards))
+    known = await _forgotten(service, request, rewards)
+
+    def work(held: Held) -> str:
+        held.check_tells()
+        outcomes = '","'.join(_take(service, held, rewards, known))
+        return f'{{"outcomes":["{outcomes}"]}}'
+
+    return await _perform(service, request, body, work)
+
+
+SHORTCUTS = {"ask": ask, "ask_many": ask_many, "tell": tell, "tell_many": tell_many}
+
+
+@router.get("/explain/{decision}", responses=REFUSALS)
+async def explain(
+    request: Request, experiment: str, decision: Annotated[str, Path(description="A Decision's id.")]
+) -> dict[str, Any]:
+    """Why that arm: what the policy knew and thought at that Decision, however long ago."""
+    service = await admit(request, "read")
+    held = service.holdings.here(experiment)
+    if held is not None:
+        try:
+            return held.session.explain(decision).as_dict()
+        except TooOldError:
+            pass
+    step = step_of(decision, experiment)
+    if step is None:
+        raise UnknownDecisionError(f"there is no Decision {decision!r} in {experiment!r}")
+    return (await service.holdings.in_thread(service.store.explain, experiment, step)).as_dict()
+
+
+async def _perform(service: Service, request: Request, body: bytes, work: Callable[[Held], str]) -> Response:
+    path, key = request.scope["path"], idempotency_key(request)
+    text = await service.perform(request.path_params["experiment"], path, key, body, work)
+    return Response(text, media_type="application/json")
+
+
+def _take(service: Service, held: Held, rewards: Sequence[models.Tell], known: dict[int, Outcome]) -> list[Outcome]:
+    outcomes = held.session.tell_many([(told["id"], told["reward"]) for told in rewards])
+    for index, outcome in known.items():
+        outcomes[index] = outcome
+    for outcome, count in Counter(outcomes).items():
+        service.metrics.tells[outcome].inc(count)
+    return outcomes
+
+
+async def _forgotten(service: Service, request: Request, rewards: Sequence[models.Tell]) -> dict[int, Outcome]:
+    """What becomes of rewards whose Decisions the Session no longer remembers: only the log knows."""
+    id = request.path_params["experiment"]
+    session = (service.holdings.here(id) or await service.holdings.get(id)).session
+    found = {}
+    for index, told in enumerate(rewards):
+        if not session.remembers(told["id"]):
+            step = step_of(told["id"], id)
+            if step is not None and step <= session.step:
+                found[index] = await service.holdings.in_thread(service.store.outcome, id, step, told["reward"])
+    return found
+
+
+def _decision(decision: Decision) -> str:
+    id, arm, step, due = decision
+    return f'{{"id":"{id}","arm":{_json(arm)},"step":{step},"due":{"null" if due is None else repr(due)}}}'
+
+
+def _check_batch(service: Service, count: int) -> int:
+    most = service.settings.most_batch
+    if count > most:
+        raise InputError(f"one request holds at most {most:,}; got {count:,}: send several requests")
+    return count

@@ -1,0 +1,155 @@
+"""Create, list, look at, pause, resume, archive and export experiments."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query
+from pydantic import TypeAdapter
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from driftbandits.errors import InputError
+from driftbandits.policies import POLICIES, Policy, make_policy
+from driftbandits.service.http import models
+from driftbandits.service.http.answers import LONGEST_KEY, digest_of
+from driftbandits.service.http.direct import REFUSALS
+from driftbandits.service.core.state import Service, admit
+from driftbandits.store import Answer, UnknownExperimentError
+from driftbandits.store import Experiment as Stored
+from driftbandits.store.answers import NO_EXPERIMENT
+from driftbandits.store.experiments import check_id
+
+router = APIRouter(prefix="/v1/experiments", tags=["Experiments"], responses=REFUSALS)
+SHOW = TypeAdapter(models.Experiment)
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY)]
+
+
+@router.post("", status_code=201, response_model=models.Experiment)
+async def create(request: Request, new: models.NewExperiment, key: Key = None) -> Response:
+    """Create an experiment."""
+    service = await admit(request, "admin")
+    policy = _policy(new)
+    declared = new.model_dump(exclude={"id", "policy", "policy_settings"})
+
+    def make(answer: Any = None) -> str:
+        return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **declared))
+
+    if key is None:
+        text = await service.holdings.in_thread(make)
+    else:
+        digest = digest_of(request.scope["path"], await request.body())
+
+        async def do() -> str:
+            def keep(created: Stored) -> Answer:
+                return Answer(key, digest, _shown(service, created))
+
+            return await service.holdings.in_thread(make, keep)
+
+        text = await service.answers.once(NO_EXPERIMENT, key, digest, do)
+    return Response(text, 201, {"Location": f"/v1/experiments/{new.id}"}, "application/json")
+
+
+@router.get("")
+async def list_experiments(
+    request: Request,
+    after: Annotated[str, Query(max_length=64, description="Begin behind this id.")] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> models.Experiments:
+    """Experiments in the order of their ids."""
+    service = await admit(request, "read")
+    found = await service.holdings.in_thread(service.store.experiments, after.replace("\0", ""), limit + 1)
+    shown = [show(service, each) for each in found[:limit]]
+    return models.Experiments(experiments=shown, next=shown[-1].id if len(found) > limit else None)
+
+
+@router.get("/{experiment}")
+async def get(request: Request, experiment: str) -> models.Experiment:
+    """One experiment."""
+    service = await admit(request, "read")
+    return show(service, await _stored(service, experiment))
+
+
+@router.post("/{experiment}/pause")
+async def pause(request: Request, experiment: str) -> models.Experiment:
+    """Make no Decisions for a while; rewards are still taken."""
+    return await _set_status(request, experiment, "paused")
+
+
+@router.post("/{experiment}/resume")
+async def resume(request: Request, experiment: str) -> models.Experiment:
+    """Make Decisions again, after a pause or out of the archive."""
+    return await _set_status(request, experiment, "running")
+
+
+@router.post("/{experiment}/archive")
+async def archive(request: Request, experiment: str) -> models.Experiment:
+    """End it: no Decisions, no rewards. The log stays."""
+    return await _set_status(request, experiment, "archived")
+
+
+@router.get("/{experiment}/export", response_class=FileResponse, responses={200: {"content": {}}})
+async def export(
+    request: Request,
+    experiment: str,
+    format: Literal["jsonl", "csv", "parquet"] = "jsonl",
+) -> FileResponse:
+    """The whole log, one row a Decision."""
+    service = await admit(request, "read")
+    await _stored(service, experiment)
+    folder = tempfile.TemporaryDirectory(prefix="driftbandits-export-")
+    path = Path(folder.name) / f"{experiment}.{format}"
+    try:
+        await service.holdings.in_thread(service.store.export, experiment, path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return FileResponse(path, filename=path.name, background=BackgroundTask(folder.cleanup))
+
+
+async def _set_status(request: Request, id: str, status: str) -> models.Experiment:
+    service = await admit(request, "admin")
+    held = await service.holdings.get(id)  # only the service that makes its Decisions can stop them
+    await service.holdings.in_thread(service.store.set_status, id, status)
+    held.status = status
+    return show(service, await _stored(service, id))
+
+
+async def _stored(service: Service, id: str) -> Stored:
+    try:
+        check_id(id)
+    except InputError:
+        raise UnknownExperimentError(f"there is no experiment {id!r}") from None
+    return await service.holdings.in_thread(service.store.experiment, id)
+
+
+def show(service: Service, stored: Stored) -> models.Experiment:
+    """An experiment as the Store has it, with what is in memory here."""
+    declared = {name: getattr(stored, name) for name in models.Experiment.model_fields if hasattr(stored, name)}
+    held = service.holdings.held.get(stored.id)
+    live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt")}
+    return models.Experiment(**declared | live, events=stored.last_seq)
+
+
+def _shown(service: Service, stored: Stored) -> str:
+    return SHOW.dump_json(show(service, stored)).decode()
+
+
+def _policy(new: models.NewExperiment) -> Policy:
+    if new.policy in POLICIES:
+        known = [field.name for field in fields(POLICIES[new.policy])]  # type: ignore[arg-type]
+        for name, value in new.policy_settings.items():
+            if name not in known:
+                raise InputError(f"{new.policy} has no setting {name!r}; it has {', '.join(known) or 'none'}")
+            if not isinstance(value, bool | int | float | str | None):
+                raise InputError(f"{name} of {new.policy} must be a number, a text, true, false or null; got {value!r}")
+    try:
+        return make_policy(new.policy, **new.policy_settings)
+    except InputError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InputError(f"{new.policy} cannot be made from {new.policy_settings!r}: {error}") from None

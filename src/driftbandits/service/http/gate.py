@@ -1,0 +1,83 @@
+"""What every request passes: the limit on its body, the count of responses, and a short way for asks and tells.
+
+FastAPI's way from a request to its endpoint costs more than a whole ask. The endpoints of ``decisions.fast`` take the
+request as it is, so nothing is lost when they are called from here; FastAPI describes them to OpenAPI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from driftbandits.service.http.errors import refuse, refuse_for
+from driftbandits.service.core.metrics import Metrics
+
+PREFIX = "/v1/experiments/"
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Gate:
+    """Stands before ``app``, and refuses bodies of more than ``most_body`` bytes, whatever they say of themselves.
+
+    ``shortcuts`` are endpoints by the last part of their path, behind ``PREFIX`` and an experiment's id.
+    """
+
+    def __init__(self, app: FastAPI, most_body: int, metrics: Metrics, shortcuts: Mapping[str, Endpoint]) -> None:
+        self.app, self._most, self._metrics, self._shortcuts = app, most_body, metrics, shortcuts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        declared = next((value for name, value in scope["headers"] if name == b"content-length"), None)
+        if declared is None:
+            receive = self._limited(receive)
+        elif not declared.isdigit() or int(declared) > self._most:  # the server reads no more than was declared
+            await self._respond(refuse(413, "too_large", self._message), scope, receive, send)
+            return
+        path = scope["path"]
+        if scope["method"] == "POST" and path.startswith(PREFIX):
+            id, _, verb = path[len(PREFIX) :].partition("/")
+            endpoint = self._shortcuts.get(verb)
+            if endpoint is not None:
+                scope["path_params"], scope["app"] = {"experiment": id}, self.app
+                try:
+                    response = await endpoint(Request(scope, receive))
+                except Exception as error:
+                    response = refuse_for(error, path)
+                await self._respond(response, scope, receive, send)
+                return
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._metrics.count_response(message["status"])
+            await send(message)
+
+        await self.app(scope, receive, counted)
+
+    async def _respond(self, response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+        self._metrics.count_response(response.status_code)
+        await response(scope, receive, send)
+
+    @property
+    def _message(self) -> str:
+        return f"a body has at most {self._most:,} bytes: send several smaller requests"
+
+    def _limited(self, receive: Receive) -> Receive:
+        seen = 0
+
+        async def limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self._most:
+                raise HTTPException(413, self._message)
+            return message
+
+        return limited

@@ -1,0 +1,142 @@
+"""The JSON of requests and responses."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+from driftbandits._common.checks import LARGEST_REWARD
+from driftbandits.live.decisions import Outcome
+
+MOST_ARMS = 1000
+Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False, description="A number.")]
+Seconds = Annotated[float, Field(gt=0, le=LARGEST_REWARD, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+ExperimentId = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+"""Nothing but what is declared, of the very type: "1" is no number."""
+
+
+class Request(BaseModel):
+    """A body."""
+
+    model_config = STRICT
+
+
+class NewExperiment(Request):
+    """An experiment to create."""
+
+    id: ExperimentId
+    arms: Annotated[list[Name], Field(min_length=1, max_length=MOST_ARMS)]
+    title: Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")] = ""
+    policy: Annotated[str, Field(description="A policy's name; AutoTS, which must be told nothing.")] = "AutoTS"
+    policy_settings: Annotated[
+        dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
+    ] = {}
+    seed: Annotated[int, Field(ge=0, lt=2**64, description="Choices repeat when it does.")] = 0
+    timeout: Annotated[
+        Seconds | None, Field(description="Seconds after which a Decision is settled without its reward; null: never.")
+    ] = None
+    default_reward: Annotated[
+        Reward | None, Field(description="Learnt in place of a reward that never came; null: it is dropped.")
+    ] = None
+    explore: Annotated[
+        Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
+    ] = 0.0
+    drift: Annotated[
+        Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
+    ] = None
+
+
+class AskMany(Request):
+    """How many Decisions, all made from what is known now."""
+
+    count: Annotated[int, Field(ge=1, description="At most 10,000, unless the service is set otherwise.")]
+
+
+# Rewards come by the hundred, and dictionaries are cheaper than models.
+@with_config(STRICT)
+class Tell(TypedDict):
+    """The reward of one Decision."""
+
+    id: Annotated[str, Field(max_length=100, description="The Decision's id.")]
+    reward: Reward
+
+
+@with_config(STRICT)
+class TellMany(TypedDict):
+    """The rewards of many Decisions."""
+
+    rewards: Annotated[list[Tell], Field(min_length=1)]
+
+
+class Decision(BaseModel):
+    """Pull ``arm``, and tell the reward under ``id`` before ``due`` (seconds since 1970; null: whenever)."""
+
+    id: str
+    arm: str
+    step: int
+    due: float | None
+
+
+class Decisions(BaseModel):
+    """Many Decisions."""
+
+    decisions: list[Decision]
+
+
+class Told(BaseModel):
+    """What became of a reward."""
+
+    outcome: Outcome
+
+
+class ToldMany(BaseModel):
+    """What became of each reward, in order."""
+
+    outcomes: list[Outcome]
+
+
+class Experiment(BaseModel):
+    """An experiment as it was declared, and where it stands.
+
+    ``step``, ``open`` and ``learnt`` count its Decisions, those that wait, and the rewards learnt; they are null where
+    this service does not hold it. ``events`` is the length of its log.
+    """
+
+    id: str
+    title: str
+    status: Literal["running", "paused", "archived"]
+    arms: list[str]
+    policy: dict[str, Any]
+    seed: int
+    timeout: float | None
+    default_reward: float | None
+    explore: float
+    drift: float | None
+    created: float
+    events: int
+    step: int | None
+    open: int | None
+    learnt: int | None
+    holder: str | None
+    url: str | None
+
+
+class Experiments(BaseModel):
+    """Experiments in the order of their ids; ``next`` is the ``after`` of the next page, null on the last."""
+
+    experiments: list[Experiment]
+    next: str | None
+
+
+class Error(BaseModel):
+    """A refusal. ``message`` names the value, the limit and the way out."""
+
+    error: str
+    message: str

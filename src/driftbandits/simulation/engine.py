@@ -1,0 +1,143 @@
+"""Runs policies on an instance: one run is one call chain, many runs share threads, and nothing depends on how many."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from driftbandits.instances.base import Instance
+from driftbandits._compile.loops import TALLY, make_advance
+from driftbandits.instances.noise import Noise
+from driftbandits._compile.player import Mode, Player
+from driftbandits._common.threads import GoOn, in_threads
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+COMPILED_CHUNK = 1 << 18
+INTERPRETED_CHUNK = 1 << 10
+"""Steps between two looks at the clock and at Ctrl-C: some ten milliseconds either way."""
+
+BLOCKS_PER_WORKER = 16
+FIRST_LOG = 64
+WORLD, OWN = 0, 1
+"""The two random streams of a run: the world's noise, the same for every policy, and the policy's own."""
+
+TIMES = ("step", "start", "passed", "until")
+"""Columns of events that are times."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of one policy left behind."""
+
+    regret: Array
+    realised: Array
+    pulls: Array
+    seconds: float
+    events: Array | None
+
+
+@dataclass
+class Job:
+    """One policy on one instance: everything its runs have in common."""
+
+    policy: Any
+    instance: Instance
+    noise: Noise
+    times: Array
+    seed: int
+    events: bool = False
+    mode: Mode | None = None
+    """How kernels run; None as usual for the policy."""
+    _spare: list[Player] = field(default_factory=list, init=False)
+    _model: list[Player] = field(default_factory=list, init=False)
+    """The first Player, of which others are made: empty until ``prepare``."""
+
+    def prepare(self) -> None:
+        """Check the number of arms and compile, in the main thread, so that errors come early and clocks start late."""
+        own = stream(self.seed, 0, OWN)
+        ahead = min(self.instance.horizon, COMPILED_CHUNK)
+        player = Player(self.policy, self.instance.n_arms, lambda step: own, ahead, self.mode)
+        self._play(player, 0, own, lambda steps: True, stop=0)
+        self._model.append(player)
+        self._spare.append(player)
+
+    def elsewhere(self, instance: Instance) -> Job:
+        """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
+        other = replace(self, instance=instance)
+        other._spare, other._model = self._spare, self._model
+        return other
+
+    def play(self, run: int, go_on: GoOn) -> Run | None:
+        """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
+        if not self._model:
+            self.prepare()
+        own = stream(self.seed, run, OWN)
+        try:
+            player = self._spare.pop()  # asking first would let another thread take the last one in between
+            player.restart(lambda step: own)
+        except IndexError:
+            player = self._model[0].another(lambda step: own)
+        result = self._play(player, run, own, go_on, self.instance.horizon)
+        self._spare.append(player)
+        return result
+
+    def _play(self, player: Player, run: int, own: np.random.Generator, go_on: GoOn, stop: int) -> Run | None:
+        interpreted, instance = player.mode == "interpreted", self.instance
+        regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
+        pulls, tally = np.zeros(instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
+        has_events = hasattr(player.state, "event")
+        kind = player.state.event.dtype if has_events else np.int64
+        log = np.zeros(FIRST_LOG if self.events and has_events else 0, kind).view(np.recarray)
+        noise = self.noise if interpreted else self.noise.compiled()
+        world = stream(self.seed, run, WORLD)
+        given = (noise, instance.means, instance.best_mean, world, own, self.times, regret, realised, pulls)
+        chunk = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK
+        seconds = 0.0
+        while True:
+            before, noted = player.step, int(tally[0].events)
+            until = min(before + min(chunk, player.room()), stop)
+            begun = time.thread_time()
+            player.step = player.play(make_advance, *given, log, tally, until, company=(self.noise,))
+            seconds += time.thread_time() - begun
+            if player.stage.start > 0:  # a stage's own clock starts at 0
+                for name in set(TIMES) & set(log.dtype.names or ()):
+                    log[name][noted : tally[0].events] += player.stage.start
+            if len(log) and tally[0].events == len(log):
+                log = np.concatenate([log, np.zeros_like(log)]).view(np.recarray)
+            if not go_on(player.step - before):
+                return None
+            if player.step == stop:
+                return Run(regret, realised, pulls, seconds, log[: tally[0].events] if has_events else None)
+
+
+def stream(seed: int, run: int, which: int) -> np.random.Generator:
+    """The random generator of a run: it depends on nothing but these three numbers."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(run, which))))
+
+
+def play_all(
+    todo: list[tuple[Job, int]], finished: Callable[[Job, int, Run], None], workers: int, progress: bool | None
+) -> None:
+    """Play every (prepared job, run) of ``todo`` on threads; ``finished`` is called, one at a time, as each ends.
+
+    Ctrl-C stops the threads within milliseconds and is raised again; what was finished has been reported by then.
+    """
+    lock = threading.Lock()
+    size = max(1, len(todo) // (workers * BLOCKS_PER_WORKER))
+
+    def work(first: int, go_on: GoOn) -> None:
+        for job, run in todo[first : first + size]:
+            result = job.play(run, go_on)
+            if result is None:
+                return
+            with lock:
+                finished(job, run, result)
+
+    steps = sum(job.instance.horizon for job, _ in todo)
+    in_threads(work, range(0, len(todo), size), workers, "simulating", steps, progress)
