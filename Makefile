@@ -35,7 +35,7 @@ test: check
 	@$(BIN)/python -m pytest -n 2
 
 soak: $(READY)
-	@$(BIN)/python tests/soak.py
+	@PYTHONPATH=tests/support:tests/twins $(BIN)/python tests/soak.py
 
 check: $(READY)
 	@$(BIN)/ruff check .

@@ -81,8 +81,8 @@ def main() -> None:
     parser.add_argument("--policy", action="append", help="only this one; may be given more than once")
     parser.add_argument("--arms", type=int, action="append", help="numbers of arms (default: 2 and 20)")
     arguments = parser.parse_args()
-    from driftbandits.policies import POLICIES
     from driftbandits._common.tables import print_table
+    from driftbandits.policies import POLICIES
 
     rows = []
     with tempfile.TemporaryDirectory(prefix="driftbandits-against-") as folder:

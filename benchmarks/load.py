@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import polars as pl
 from store import plainly
 
-from driftbandits.store import Store
 from driftbandits._common.tables import print_table
+from driftbandits.store import Store
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 

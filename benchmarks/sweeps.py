@@ -19,9 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 import driftbandits as db
+from driftbandits._common.threads import cores
 from driftbandits.sweep import executors
 from driftbandits.sweep.tasks import Task, play
-from driftbandits._common.threads import cores
 
 T, RUNS = 162_755, 1_000
 EMPTY_TASKS = 500

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import postgres
 from crash import storm
-from fuzz import fuzz_at_random, fuzz_by_schema
+from fuzz import check_memory, fuzz_at_random, fuzz_by_schema, prepare
 from in_process import serving
 from policy_fuzz import fuzz as fuzz_policies
-from test_service_fuzz import check_memory, prepare
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._common.intervals import t_quantile
+from driftbandits.errors import InputError
 
 LEAST_POINTS = 3
 

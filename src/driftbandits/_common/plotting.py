@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._common.files import written_whole
+from driftbandits.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.errors import PolicyError
 from driftbandits._compile.kernels import ARM, REWARD
 from driftbandits._compile.loops import CHOOSING
+from driftbandits.errors import PolicyError
 
 TRIES = 100
 """A choice that failed by chance is made so often again before we give up."""

@@ -27,8 +27,8 @@ import numpy as np
 from numba.core import types
 
 from driftbandits._compile.digest import code_digest, machinery_digest, reached
-from driftbandits.errors import InputError, PolicyError
 from driftbandits._compile.lowlevel import borrow, forget_machine_code, layouts_known, overloaded
+from driftbandits.errors import InputError, PolicyError
 
 _ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _NAMEDTUPLE: Any = namedtuple  # noqa: PYI024 - its fields are only known at run time

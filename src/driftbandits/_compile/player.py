@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD
-from driftbandits.errors import InputError, PolicyError
 from driftbandits._compile.faults import compile_fault, kernel_fault
 from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, compiling, entry, is_ours
 from driftbandits._compile.loops import (
@@ -27,6 +26,7 @@ from driftbandits._compile.loops import (
     make_update_many,
 )
 from driftbandits._compile.lowlevel import handle
+from driftbandits.errors import InputError, PolicyError
 
 Mode = Literal["interpreted", "checked", "compiled"]
 """How kernels run: as Python; compiled, with every index checked; compiled, without."""

@@ -27,7 +27,7 @@ def demo(*, port: int = 8000, browser: bool = True) -> None:
     from driftbandits._common.extras import needs
 
     with needs("client,serve", "the demo"):
-        from driftbandits.service.demo import run_world
+        from driftbandits.cli.visitors import run_world
         from driftbandits.service.core.run import serve
         from driftbandits.service.core.settings import Settings
 

@@ -36,8 +36,8 @@ def league(
     again
         Play finished worlds once more.
     """
-    from driftbandits.research.league.league import league
     from driftbandits._common.tables import print_table
+    from driftbandits.research.league.league import league
 
     result = league(runs, seed, out, workers=workers, again=again, horizon=horizon)
     ratios = dict.fromkeys(("drifting", "worst", "still", "abrupt"), ".2f")

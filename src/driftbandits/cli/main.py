@@ -66,8 +66,8 @@ def reproduce(
     """
     import polars as pl
 
-    from driftbandits.research.paper.reproduce import reproduce
     from driftbandits._common.tables import print_table
+    from driftbandits.research.paper.reproduce import reproduce
 
     content = reproduce(runs, seed, out, only=only, workers=workers, again=again)
     rows = [
@@ -118,8 +118,8 @@ def simulate(
     save
         Keep every run in this Parquet file; stopped with Ctrl-C, the same command goes on from there.
     """
-    from driftbandits.instances import noise as noises
     from driftbandits._common.plotting import figure_ending, save_figure
+    from driftbandits.instances import noise as noises
     from driftbandits.policies import make_policy
     from driftbandits.simulation.simulate import simulate
 

@@ -56,12 +56,12 @@ def replay(
     """
     import polars as pl
 
-    from driftbandits.errors import InputError
-    from driftbandits._common.plotting import figure_ending, save_figure
     from driftbandits._common.files import written_whole
+    from driftbandits._common.plotting import figure_ending, save_figure
+    from driftbandits._common.tables import print_table
+    from driftbandits.errors import InputError
     from driftbandits.offline.log import read_log
     from driftbandits.offline.replay import replay
-    from driftbandits._common.tables import print_table
 
     if plot is not None:
         figure_ending(plot)  # before the work, not after it

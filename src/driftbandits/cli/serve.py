@@ -50,14 +50,14 @@ def serve(
 
 def settings(given: dict[str, Any]) -> Any:
     """Settings from options and environment; what is wrong is one line."""
-    from driftbandits.errors import InputError
     from driftbandits._common.extras import needs
+    from driftbandits.errors import InputError
 
     with needs("serve", "the service"):
         from pydantic import ValidationError
 
-        from driftbandits.service.http.errors import explain_invalid
         from driftbandits.service.core.settings import Settings
+        from driftbandits.service.http.errors import explain_invalid
 
     try:
         return Settings(**given)

@@ -24,8 +24,8 @@ def experiments(*, store: StoreURL = DEFAULT_STORE) -> None:
 
     import polars as pl
 
-    from driftbandits.store import Store
     from driftbandits._common.tables import print_table
+    from driftbandits.store import Store
 
     opened = Store(store, existing=True)
     found = opened.experiments()

@@ -145,8 +145,8 @@ def _drawn(draw: Any, asked: bool) -> Any:
 
 
 def _print_cells(table: pl.DataFrame, title: str) -> None:
-    from driftbandits.sweep.summary import parameters_of
     from driftbandits._common.tables import print_table
+    from driftbandits.sweep.summary import parameters_of
 
     digits = ",.0f" if table["regret"].max() > 1e4 else ",.1f"  # type: ignore[operator]
     formats = {name: _format(table[name]) for name in parameters_of(table)}
@@ -159,8 +159,8 @@ def _print_cells(table: pl.DataFrame, title: str) -> None:
 
 
 def _print_exponents(table: pl.DataFrame, against: str) -> None:
-    from driftbandits.sweep.summary import exponents
     from driftbandits._common.tables import print_table
+    from driftbandits.sweep.summary import exponents
 
     found = exponents(table, against)
     if found.height:

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 import httpx
 
+from driftbandits._common.files import written_whole
 from driftbandits.client import calls
 from driftbandits.client.calls import Call, Found, RefusedError, UnavailableError
 from driftbandits.live.decisions import Decision, Outcome
-from driftbandits._common.files import written_whole
 
 
 class AsyncClient:

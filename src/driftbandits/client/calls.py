@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx
 
 from driftbandits._common.checks import is_reward
+from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import (
     ConflictError,
     Decision,
@@ -20,7 +21,6 @@ from driftbandits.live.decisions import (
     TooOldError,
     UnknownDecisionError,
 )
-from driftbandits.errors import DriftbanditsError, InputError
 
 Found = TypeVar("Found")
 LONGEST_PAUSE = 5.0

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from driftbandits._common.checks import check_drift, check_horizon, check_whole
-from driftbandits.errors import InputError
 from driftbandits._common.files import written_whole
+from driftbandits.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import Compiled
+from driftbandits.errors import InputError
 
 
 class Noise(Compiled):

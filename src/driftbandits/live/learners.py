@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.errors import InputError, PolicyError
 from driftbandits._compile.loops import make_select_many, make_update_many
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
+from driftbandits.errors import InputError, PolicyError
 from driftbandits.policies.base import Policy, State
 
 KEEP = 4096

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, check_whole
-from driftbandits.errors import InputError
+from driftbandits._common.packing import pack, unpack, unpack_state
 from driftbandits._compile.loops import make_select, make_update
 from driftbandits._compile.player import Player
+from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy
-from driftbandits._common.packing import pack, unpack, unpack_state
 
 
 class Online:

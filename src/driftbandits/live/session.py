@@ -9,6 +9,7 @@ from itertools import islice, repeat
 from typing import Any
 
 from driftbandits._common.checks import LARGEST_REWARD, check_names, check_share, check_timeout, check_whole, is_reward
+from driftbandits.errors import InputError
 from driftbandits.live.decisions import (
     Asked,
     ConflictError,
@@ -25,11 +26,10 @@ from driftbandits.live.decisions import (
     make_told,
     step_of,
 )
-from driftbandits.errors import InputError
 from driftbandits.live.explanation import Explanation, explain_choice
 from driftbandits.live.learners import make_learner
-from driftbandits.policies import AutoTS, Policy
 from driftbandits.live.snapshots import pack_session, restore_session
+from driftbandits.policies import AutoTS, Policy
 
 MOST_OPEN = 1_000_000
 NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach

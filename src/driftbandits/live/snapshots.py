@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from driftbandits.live.decisions import Asked
-from driftbandits.errors import InputError
-from driftbandits.live.learners import InTurnLearner
-from driftbandits._compile.recipe import build, describe
 from driftbandits._common.packing import pack, unpack, unpack_state
+from driftbandits._compile.recipe import build, describe
+from driftbandits.errors import InputError
+from driftbandits.live.decisions import Asked
+from driftbandits.live.learners import InTurnLearner
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import loop
+from driftbandits.errors import InputError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.simulation.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, stream
+from driftbandits._common.threads import GoOn
 from driftbandits._compile.kernels import loop
 from driftbandits._compile.loops import make_replay
-from driftbandits.offline.trust import Evidence
 from driftbandits._compile.player import Player
-from driftbandits._common.threads import GoOn
+from driftbandits.offline.trust import Evidence
+from driftbandits.simulation.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, stream
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, check_drift, check_whole
+from driftbandits._common.threads import cores, in_threads
 from driftbandits.errors import InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
 from driftbandits.offline.log import Log, read_log
 from driftbandits.offline.result import Replay
 from driftbandits.offline.trust import FEWEST, Evidence, evidence
 from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
-from driftbandits._common.threads import cores, in_threads
 
 if TYPE_CHECKING:
     import polars as pl

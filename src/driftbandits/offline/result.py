@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._common.intervals import t_quantile
+from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
 from driftbandits.offline.trust import FEWEST, Evidence
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import loop
+from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -10,9 +10,9 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
 from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies.base import Policy, Records, records
 
 FAR = 1e300
 ROOM = 1024

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.belief import Belief, gaussian_belief
 from driftbandits.policies._parts.posteriors import beta_moments, draw_beta
+from driftbandits.policies.base import Policy, Records, records
 
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0

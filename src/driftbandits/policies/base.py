@@ -7,9 +7,9 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import Compiled
 from driftbandits._compile.player import ENDLESS, Stage
+from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief
 
 State: TypeAlias = Any

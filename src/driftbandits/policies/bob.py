@@ -10,9 +10,9 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon, check_whole
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.exponential import mix
 from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies.base import Policy, Records, records
 
 
 class BOBState(NamedTuple):

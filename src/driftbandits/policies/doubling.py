@@ -6,8 +6,8 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
-from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits._compile.player import Stage
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies.base import Policy, State
 
 

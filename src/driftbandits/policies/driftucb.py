@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_drift, check_horizon
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
+from driftbandits.errors import InputError
+from driftbandits.policies._parts.posteriors import success
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.klucb import DIVERGENCES
-from driftbandits.policies._parts.posteriors import success
 
 STRETCH = 1.0 / (12.0 * math.sqrt(2.0) - 16.0)
 """What it takes, 1.03, that a bound holds for all windows of w to 2w pulls with one start, and not for one of them."""

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_tuning_drift
-from driftbandits.policies.base import Policy
 from driftbandits.policies._parts.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
 from driftbandits.policies._parts.ucb import highest_index
+from driftbandits.policies.base import Policy
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_drift, check_horizon
 from driftbandits.errors import InputError
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.exponential import draw_arm, mix
+from driftbandits.policies.base import Policy, Records, records
 
 TINY = 1e-300
 """No weight is let down to zero, from where no factor could bring it back; mixing usually keeps them far above."""

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.errors import InputError
 from driftbandits.policies._parts.divergence import bernoulli_divergence, bernoulli_upper
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
 from driftbandits.policies._parts.splits import fit, look, may_pass
+from driftbandits.policies.base import Policy, Records, records
 
 TESTS = ("bernoulli", "gaussian")
 RESTARTS = ("local", "global")

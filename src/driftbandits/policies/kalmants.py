@@ -9,9 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_drift
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.belief import Belief, gaussian_belief
 from driftbandits.policies._parts.posteriors import beta_moments, check_posterior, draw_beta, success
+from driftbandits.policies.base import Policy, Records, records
 
 
 class KalmanTSState(NamedTuple):

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.errors import InputError
 from driftbandits.policies._parts.ucb import highest_index
+from driftbandits.policies.base import Policy, Records, records
 
 DIVERGENCES = ("bernoulli", "gaussian")
 MOST_STEPS = 60

@@ -10,8 +10,8 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies.base import Policy, Records, records
 
 
 class MASTERState(NamedTuple):

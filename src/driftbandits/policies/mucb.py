@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_drift, check_horizon, check_whole
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
+from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
 
 NEVER = 1 << 60

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_drift, check_horizon, check_whole
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.errors import InputError
 from driftbandits.policies._parts.exponential import draw_arm, mix
+from driftbandits.policies.base import Policy, Records, records
 
 FAR = 30.0
 """Weights are rescaled when the largest leaves [e^-30, e^30]; they are kept in logarithms, so nothing is lost."""

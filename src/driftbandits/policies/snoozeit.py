@@ -9,9 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
     forget_windows,
@@ -22,6 +21,7 @@ from driftbandits.policies._parts.snooze_windows import (
     windows_belief,
     with_room,
 )
+from driftbandits.policies.base import Policy, Records, records
 from driftbandits.theory.constants import C1
 from driftbandits.theory.feasibility import explain_feasibility
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_drift, check_horizon
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.policies._parts.hulls import has_room, new_pool, new_vertices
 from driftbandits.policies._parts.hulls import with_room as with_vertices
@@ -32,6 +31,7 @@ from driftbandits.policies._parts.pair_windows import (
     some_window_is_near,
     with_room,
 )
+from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.snoozeittight import PASS, RHO
 
 

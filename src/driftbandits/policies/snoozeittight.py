@@ -9,9 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_drift, check_horizon
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
     forget_windows,
@@ -22,6 +21,7 @@ from driftbandits.policies._parts.snooze_windows import (
     windows_belief,
     with_room,
 )
+from driftbandits.policies.base import Policy, Records, records
 
 RHO = 3.0
 """In the radius of a paired difference; a union bound over all windows makes its failures rarer than 1/T."""

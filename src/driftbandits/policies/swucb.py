@@ -10,9 +10,17 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon, check_tuning_drift, check_whole
 from driftbandits.errors import InputError
-from driftbandits.policies.base import Policy
 from driftbandits.policies._parts.ucb import highest_index
-from driftbandits.policies._parts.window import FOREVER, WindowState, drift_window, holds, make_room, slide, start_window
+from driftbandits.policies._parts.window import (
+    FOREVER,
+    WindowState,
+    drift_window,
+    holds,
+    make_room,
+    slide,
+    start_window,
+)
+from driftbandits.policies.base import Policy
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_drift, check_horizon
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Policy
+from driftbandits.errors import InputError
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies._parts.window import FOREVER, WindowState, holds, make_room, slide, start_window
+from driftbandits.policies.base import Policy
 
 ROUNDING = 1e-9
 

@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian, success
+from driftbandits.policies.base import Policy, Records, records
 
 
 class ThompsonSamplingState(NamedTuple):

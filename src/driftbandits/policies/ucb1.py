@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies._parts.ucb import highest_index
+from driftbandits.policies.base import Policy, Records, records
 
 
 class UCB1State(NamedTuple):

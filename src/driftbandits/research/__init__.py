@@ -1,0 +1,5 @@
+"""What the package says of the paper and of itself: reports, the league, studies, the bench, a page for each policy."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, {"league", "paper", "studies"})

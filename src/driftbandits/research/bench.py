@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits import instances
-from driftbandits.simulation.engine import Job
+from driftbandits._common.tables import print_table
+from driftbandits._compile.player import Mode
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Gaussian
 from driftbandits.live.online import Online
-from driftbandits._compile.player import Mode
 from driftbandits.policies import (
     POLICIES,
     Exp3S,
@@ -33,7 +33,7 @@ from driftbandits.policies import (
     make_policy,
 )
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits._common.tables import print_table
+from driftbandits.simulation.engine import Job
 
 SECONDS_EACH = 0.4
 T = 162_755
@@ -144,7 +144,8 @@ def checks() -> Iterator[dict[str, Any]]:
 def memory_by_runs() -> Iterator[dict[str, Any]]:
     """Peak memory of a process that makes few or many runs: it must not grow with them."""
     program = (
-        "import driftbandits as db; from driftbandits._common.memory import peak_megabytes; i = db.instances.separated();"
+        "import driftbandits as db; from driftbandits._common.memory import peak_megabytes;"
+        "i = db.instances.separated();"
         "db.simulate({{'it': db.SnoozeIt(i.horizon, 1/48000, confidence=0.1)}}, i, runs={runs}, progress=False);"
         "print(peak_megabytes())"
     )

@@ -1,4 +1,4 @@
-"""A page for each policy of the registry, from its docstring: ``python -m driftbandits.research.pages docs/policies``."""
+"""A page for each policy, from its docstring: ``python -m driftbandits.research.pages docs/policies``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftbandits import instances
-
 from driftbandits._common import plotting as figures
-from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits._common.files import written_whole
-from driftbandits.instances import Instance
 from driftbandits._common.intervals import mean_interval
+from driftbandits.errors import FeasibilityWarning, InputError
+from driftbandits.instances import Instance
 from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.simulation.simulate import Simulation, simulate
 

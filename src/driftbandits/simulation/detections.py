@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
-from driftbandits._common.intervals import mean_interval
 from driftbandits.simulation.simulate import Simulation
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.instances.base import Instance
-from driftbandits._compile.loops import TALLY, make_advance
-from driftbandits.instances.noise import Noise
-from driftbandits._compile.player import Mode, Player
 from driftbandits._common.threads import GoOn, in_threads
+from driftbandits._compile.loops import TALLY, make_advance
+from driftbandits._compile.player import Mode, Player
+from driftbandits.instances.base import Instance
+from driftbandits.instances.noise import Noise
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

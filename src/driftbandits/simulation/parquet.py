@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.simulation.engine import Run
-from driftbandits.errors import InputError
 from driftbandits._common.files import written_whole
+from driftbandits.errors import InputError
+from driftbandits.simulation.engine import Run
 
 FORMAT = 1
 """Raised when what the file holds changes."""

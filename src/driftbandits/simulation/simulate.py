@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits._compile import recipe
 from driftbandits._common.checks import check_whole
-from driftbandits.simulation.engine import Job, Run, play_all
-from driftbandits.errors import InputError
 from driftbandits._common.files import check_writable
-from driftbandits.instances import Instance
 from driftbandits._common.intervals import mean_interval
-from driftbandits.instances.noise import Gaussian, Noise
-from driftbandits.simulation.parquet import Runs, read_runs, write_runs
 from driftbandits._common.threads import cores
 from driftbandits._common.versions import versions
+from driftbandits._compile.recipe import build, describe, with_homes
+from driftbandits.errors import InputError
+from driftbandits.instances import Instance
+from driftbandits.instances.noise import Gaussian, Noise
+from driftbandits.instances.recipe import build_instance, describe_instance
+from driftbandits.simulation.engine import Job, Run, play_all
+from driftbandits.simulation.parquet import Runs, read_runs, write_runs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -145,7 +146,7 @@ class Simulation:
                 f"{path} is not finished, {missing} runs are missing: call simulate(..., keep=path) to go on"
             )
         policies = {name: _built(description) for name, description in found["policies"].items()}
-        return _assemble(found, done, policies, recipe.build_instance(found["instance"]), recipe.build(found["noise"]))
+        return _assemble(found, done, policies, build_instance(found["instance"]), build(found["noise"]))
 
     def rerun(self, workers: int | None = None) -> Simulation:
         """The same simulation once more, from its recipe."""
@@ -227,14 +228,15 @@ def _describe(policies: Mapping[str, Any], instance: Instance, noise: Noise, num
     """All that is needed to run it again, as JSON."""
     return {
         **numbers,
-        "noise": recipe.describe(noise),
-        "instance": recipe.describe_instance(instance),
-        "policies": {name: recipe.describe(policy) for name, policy in policies.items()},
+        "noise": describe(noise),
+        "instance": describe_instance(instance),
+        "policies": {name: describe(policy) for name, policy in policies.items()},
     }
 
 
 def _kept(path: str | os.PathLike[str], wanted: dict[str, Any]) -> Runs:
     found, done = read_runs(path)
+    found = with_homes(found)
     different = [key for key, value in wanted.items() if json.loads(json.dumps(value)) != found.get(key)]
     if different:
         raise InputError(
@@ -246,7 +248,7 @@ def _kept(path: str | os.PathLike[str], wanted: dict[str, Any]) -> Runs:
 def _built(description: dict[str, Any]) -> Any:
     """A policy from its description, or the description itself where only its author can build it again."""
     try:
-        return recipe.build(description)
+        return build(description)
     except InputError:
         return description
 

@@ -17,8 +17,8 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from driftbandits.errors import InputError
 from driftbandits._common.extras import needs
+from driftbandits.errors import InputError
 from driftbandits.store.errors import StoreError, StoreUnavailableError, UnusableStoreError
 from driftbandits.store.migrate import migrate
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from driftbandits.live.decisions import Decision, Outcome, Settled, TooOldError
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import Decision, Outcome, Settled, TooOldError
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
 from driftbandits.store.errors import StoreError

@@ -12,8 +12,8 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits._common.checks import check_drift
-from driftbandits.errors import InputError
 from driftbandits._compile.recipe import build, describe
+from driftbandits.errors import InputError
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.database import Database

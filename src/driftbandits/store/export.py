@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, select, text
 
-from driftbandits.errors import InputError
 from driftbandits._common.files import written_whole
+from driftbandits.errors import InputError
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.schema import events

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from driftbandits.live.decisions import UnknownDecisionError
+from driftbandits._common.packing import emptied
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import UnknownDecisionError
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
-from driftbandits._common.packing import emptied
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.log import Log

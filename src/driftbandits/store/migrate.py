@@ -6,8 +6,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from driftbandits.errors import InputError
 from driftbandits._common.extras import needs
+from driftbandits.errors import InputError
 from driftbandits.store.schema import REVISION
 
 MIGRATIONS = Path(__file__).parent / "migrations"

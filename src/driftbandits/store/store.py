@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from driftbandits.live.decisions import Event, Outcome, Settled, Told
-from driftbandits.errors import InputError
-from driftbandits.live.explanation import Explanation
-from driftbandits.policies import Policy
 from driftbandits._compile.recipe import describe
+from driftbandits.errors import InputError
+from driftbandits.live.decisions import Event, Outcome, Settled, Told
+from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
+from driftbandits.policies import Policy
 from driftbandits.store.answers import Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.durable import DurableSession

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftbandits.errors import InputError, Unfinished
 from driftbandits._common.files import written_whole
+from driftbandits.errors import InputError, Unfinished
 from driftbandits.sweep.cells import Cell
 from driftbandits.sweep.tasks import Played
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from driftbandits._common.checks import check_whole
-from driftbandits.errors import InputError
 from driftbandits._common.extras import needs
 from driftbandits._common.threads import cores
+from driftbandits.errors import InputError
 
 CONNECT_SECONDS = 10
 

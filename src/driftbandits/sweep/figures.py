@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common import plotting as figures
-from driftbandits.errors import InputError
 from driftbandits._common.fits import LEAST_POINTS, fit_power_law
+from driftbandits.errors import InputError
 from driftbandits.sweep.summary import check_parameter, curves, parameters_of
 
 if TYPE_CHECKING:

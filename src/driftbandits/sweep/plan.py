@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.errors import InputError
 from driftbandits._common.intervals import mean_interval
+from driftbandits.errors import InputError
 from driftbandits.sweep.blocks import Block, cut, more
 from driftbandits.sweep.cells import Cell
 from driftbandits.sweep.pace import Pace

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from driftbandits.errors import InputError
 from driftbandits._common.fits import LEAST_POINTS, fit_power_law
 from driftbandits._common.intervals import half_width
+from driftbandits.errors import InputError
 from driftbandits.sweep.grid import KINDS, nearest
 
 if TYPE_CHECKING:

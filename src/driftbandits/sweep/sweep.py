@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits._common.progress import step_bar
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell

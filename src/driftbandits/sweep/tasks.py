@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.simulation.engine import Job
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
+from driftbandits.simulation.engine import Job
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
 

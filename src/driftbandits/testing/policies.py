@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.simulation.engine import Job, Run
+from driftbandits._compile.kernels import is_ours
+from driftbandits._compile.player import Mode, Player
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, sinusoid
-from driftbandits._compile.kernels import is_ours
 from driftbandits.instances.noise import Bernoulli, Gaussian, Noise
 from driftbandits.live.online import Online
-from driftbandits._compile.player import Mode, Player
 from driftbandits.policies.base import Policy
+from driftbandits.simulation.engine import Job, Run
 from driftbandits.simulation.simulate import simulate
 
 EXTREMES = (0.0, 1.0, -1.0, 1e12, -1e12)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from driftbandits.live.decisions import Asked, ConflictError, Decision, Event, ExpiredError, Outcome, Settled, Told
 from driftbandits.errors import InputError
-from driftbandits.policies import AutoTS, RoundRobin
+from driftbandits.live.decisions import Asked, ConflictError, Decision, Event, ExpiredError, Outcome, Settled, Told
 from driftbandits.live.session import Session
+from driftbandits.policies import AutoTS, RoundRobin
 
 if TYPE_CHECKING:
     from driftbandits.store import Store, Writer

@@ -1,0 +1,1 @@
+"""What several policies share: windows, hulls, posteriors, indices, random draws in a State."""

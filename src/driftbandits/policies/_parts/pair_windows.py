@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Records, records
 from driftbandits.policies._parts.hulls import NONE, drop_hull, push_vertex
 from driftbandits.policies._parts.snooze_windows import GUARD, NO_WINDOW_YET
+from driftbandits.policies.base import Records, records
 
 ROOM = 4096
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import check_between
-from driftbandits.errors import InputError
 from driftbandits._compile.kernels import kernel
+from driftbandits.errors import InputError
 from driftbandits.policies.base import Records
 
 Array = np.ndarray[Any, np.dtype[np.float64]]

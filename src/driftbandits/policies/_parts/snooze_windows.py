@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies.base import Records, records
 from driftbandits.policies._parts.belief import Belief, Snooze
+from driftbandits.policies.base import Records, records
 
 GUARD = 1e-9
 """Relative slack of the shortcuts below, far above rounding: they may look once too often, never once too rarely."""

@@ -13,8 +13,8 @@ from driftbandits.research.league.page import compose, shipped
 from driftbandits.research.league.play import play, run_table
 from driftbandits.research.league.standings import against, mean_regrets, standings
 from driftbandits.research.report.content import Content
-from driftbandits.research.report.parts import Settings
 from driftbandits.research.report.page import write_report
+from driftbandits.research.report.parts import Settings
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftbandits.simulation.detections import detection_table, plot_detections
+from driftbandits._common.versions import versions
 from driftbandits.research.league.figures import plot_ratios
 from driftbandits.research.league.standings import OURS, by_family
 from driftbandits.research.league.verdicts import judge
 from driftbandits.research.league.worlds import ABRUPT, worlds
-from driftbandits.research.report.content import Claim, Content, Page, Section
 from driftbandits.research.paper.figures import save_drawing
+from driftbandits.research.report.content import Claim, Content, Page, Section
 from driftbandits.research.report.parts import Settings
+from driftbandits.simulation.detections import detection_table, plot_detections
 from driftbandits.simulation.simulate import Simulation
-from driftbandits._common.versions import versions
 
 if TYPE_CHECKING:
     import polars as pl

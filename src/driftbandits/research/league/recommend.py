@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
+from driftbandits.policies import POLICIES
 from driftbandits.research.league.standings import published
 from driftbandits.research.league.worlds import ABRUPT, DRIFTING, STATIONARY, asked, needs, shape, told
-from driftbandits.policies import POLICIES
 
 if TYPE_CHECKING:
     import polars as pl

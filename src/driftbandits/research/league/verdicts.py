@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftbandits._common.intervals import t_quantile
-from driftbandits.research.league.standings import against, best_single, by_family, mean_regrets, over_families, published
+from driftbandits.research.league.standings import (
+    against,
+    best_single,
+    by_family,
+    mean_regrets,
+    over_families,
+    published,
+)
 from driftbandits.research.league.worlds import DRIFTING, STATIONARY, needs, told
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 

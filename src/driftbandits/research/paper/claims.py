@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.intervals import mean_interval
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 from driftbandits.research.paper.experiments import ALGORITHM_1, DEFECTIVE, FORMS, RIVALS, ROUND_ROBIN
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 from driftbandits.simulation.simulate import Simulation
 
 if TYPE_CHECKING:

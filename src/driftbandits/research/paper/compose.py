@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from driftbandits._common.fits import PowerLaw
+from driftbandits._common.versions import versions
 from driftbandits.research.paper import claims, facts, sections
-from driftbandits.research.report.content import Claim, Content, Section
 from driftbandits.research.paper.experiments import EXPERIMENTS
 from driftbandits.research.paper.left_open import left_open
-from driftbandits.research.report.parts import Settings
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.paper.summary import summary
+from driftbandits.research.report.content import Claim, Content, Section
+from driftbandits.research.report.parts import Settings
 from driftbandits.research.studies.regret_against_drift import WORLDS, fit_exponents
 from driftbandits.theory.bounds import instance_dependent
-from driftbandits._common.versions import versions
 
 Builder = Callable[[Material], Section]
 Step = Callable[[], AbstractContextManager[None]]

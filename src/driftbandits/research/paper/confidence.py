@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.intervals import share_interval
 from driftbandits.research.paper.claims import beats, final, interval, monotone
-from driftbandits.research.report.content import Verdict
 from driftbandits.research.paper.experiments import CONFIDENCES
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.research.report.content import Verdict
 from driftbandits.research.studies.good_event import failed_snoozes
+from driftbandits.simulation.simulate import Simulation
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,11 +10,19 @@ import polars as pl
 from driftbandits.instances.base import Instance
 from driftbandits.research.paper.claims import Interval, final, interval
 from driftbandits.research.paper.confidence import claim_at, curve
-from driftbandits.research.report.content import UNDECIDED, Section
-from driftbandits.research.paper.experiments import ALGORITHM_1, CONFIDENCES, DEFECTIVE, EXPERIMENTS, FORMS, RIVALS, ROUND_ROBIN
+from driftbandits.research.paper.experiments import (
+    ALGORITHM_1,
+    CONFIDENCES,
+    DEFECTIVE,
+    EXPERIMENTS,
+    FORMS,
+    RIVALS,
+    ROUND_ROBIN,
+)
 from driftbandits.research.paper.figures import plot_confidence, save_drawing
 from driftbandits.research.paper.plan import DRIFT_RUNS, MILD_RUNS
 from driftbandits.research.paper.sections import Material
+from driftbandits.research.report.content import UNDECIDED, Section
 from driftbandits.research.studies.good_event import plot_good_event
 from driftbandits.research.studies.regret_against_drift import (
     WORLDS,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common import plotting as figures
-from driftbandits.instances.base import Instance
 from driftbandits._common.intervals import mean_interval
-from driftbandits.research.report.content import Drawing
+from driftbandits.instances.base import Instance
 from driftbandits.research.paper.experiments import DEFECTIVE, FORMS, RIVALS
+from driftbandits.research.report.content import Drawing
 from driftbandits.simulation.simulate import Simulation
 
 if TYPE_CHECKING:

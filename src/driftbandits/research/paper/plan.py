@@ -8,6 +8,7 @@ import numpy as np
 
 from driftbandits.instances import toggling
 from driftbandits.instances.base import Instance
+from driftbandits.policies import RoundRobin, SnoozeIt
 from driftbandits.research.paper.experiments import (
     ALGORITHM_1,
     CALIBRATED,
@@ -22,7 +23,6 @@ from driftbandits.research.paper.experiments import (
     snoozeit,
 )
 from driftbandits.research.report.parts import Part, Settings, simulated, tabulated
-from driftbandits.policies import RoundRobin, SnoozeIt
 from driftbandits.research.studies.change_of_measure import change_of_measure
 from driftbandits.research.studies.good_event import good_event
 from driftbandits.research.studies.regret_against_drift import DRIFTS, WORLDS, Maker, mild_drift, regret_against_drift

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from driftbandits._common.checks import check_whole
-from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits._common.files import written_whole
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances.base import HORIZON
 from driftbandits.research.paper import compose
+from driftbandits.research.paper.plan import NEEDS, parts
 from driftbandits.research.report.content import Content
 from driftbandits.research.report.parts import Part, Settings
-from driftbandits.research.paper.plan import NEEDS, parts
 from driftbandits.research.report.progress import progress
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from driftbandits.research.paper.claims import final, interval
-from driftbandits.research.report.content import HOLDS, Claim, Section
 from driftbandits.research.paper.experiments import CALIBRATED, DEFECTIVE, FORMS, ROUND_ROBIN
 from driftbandits.research.paper.sections import Material
+from driftbandits.research.report.content import HOLDS, Claim, Section
 
 
 def summary(material: Material, groups: list[str], claims: list[Claim], facts: list[Section]) -> list[str]:

@@ -11,8 +11,8 @@ from driftbandits._common import plotting as figures
 from driftbandits.instances import sinusoid
 from driftbandits.instances.base import Instance
 from driftbandits.policies import SnoozeIt
-from driftbandits.simulation.trajectory import Trajectory, trajectory
 from driftbandits.simulation.simulate import simulate
+from driftbandits.simulation.trajectory import Trajectory, trajectory
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,0 +1,1 @@
+"""How a resumable report is made: parts, content, typesetting, one HTML page."""

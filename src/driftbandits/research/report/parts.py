@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftbandits.errors import InputError
 from driftbandits._common.files import written_whole
+from driftbandits._common.versions import versions
+from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.simulation.simulate import simulate
-from driftbandits._common.versions import versions
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from driftbandits.research.report.parts import Part
 from driftbandits._common.progress import Bar, bars
+from driftbandits.research.report.parts import Part
 
 TRUST = 5.0
 """Seconds of work after which the machine's own pace counts as much as the expected one."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.checks import check_whole
-from driftbandits.errors import InputError
-from driftbandits.instances import Instance, stationary
 from driftbandits._common.intervals import share_interval
 from driftbandits._compile.kernels import kernel, loop
+from driftbandits.errors import InputError
+from driftbandits.instances import Instance, stationary
 from driftbandits.instances.noise import Gaussian, Noise
 from driftbandits.policies import Oracle, SnoozeIt
-from driftbandits.simulation.trajectory import trajectory
 from driftbandits.simulation.simulate import Simulation, simulate
+from driftbandits.simulation.trajectory import trajectory
 
 if TYPE_CHECKING:
     import polars as pl

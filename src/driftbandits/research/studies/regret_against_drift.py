@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_whole
-from driftbandits.errors import InputError
 from driftbandits._common.fits import PowerLaw, fit_line, fit_power_law
+from driftbandits._common.intervals import mean_interval
+from driftbandits.errors import InputError
 from driftbandits.instances import Instance, lower_bound, toggling, walk
 from driftbandits.instances.base import HORIZON
-from driftbandits._common.intervals import mean_interval
 from driftbandits.instances.noise import Noise
 from driftbandits.policies import SnoozeIt
 from driftbandits.simulation.simulate import simulate

@@ -1,0 +1,1 @@
+"""The service without HTTP: experiments in memory, group commit, settings, metrics, start and stop."""

@@ -15,9 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from driftbandits.live.decisions import Event
-from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.core.held import Batch, Held
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.store import Answer, FencedError, Store, StoreError
 
 

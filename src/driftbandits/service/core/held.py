@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from driftbandits.live.decisions import Event
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import Event
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, Writer
 

@@ -10,15 +10,15 @@ from typing import TypeVar
 
 import structlog
 
-from driftbandits.live.decisions import Event, Settled
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import Event, Settled
 from driftbandits.service.core.committer import Committer
-from driftbandits.service.dashboard.kept import open_view
-from driftbandits.service.dashboard.view_snapshots import pack_view
-from driftbandits.service.dashboard.views import View
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
+from driftbandits.service.dashboard.kept import open_view
+from driftbandits.service.dashboard.view_snapshots import pack_view
+from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, FencedError, Store, StoreError, UnknownExperimentError, Writer
 from driftbandits.store.experiments import check_id
 

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import structlog
 
-from driftbandits.errors import InputError
 from driftbandits._common.extras import needs
-from driftbandits.service.http.access import auth_needed
-from driftbandits.service.http.app import create_app
+from driftbandits.errors import InputError
 from driftbandits.service.core.logs import set_up_logs
 from driftbandits.service.core.settings import Settings
+from driftbandits.service.http.access import auth_needed
+from driftbandits.service.http.app import create_app
 from driftbandits.store import Store
 
 with needs("serve", "the service"):

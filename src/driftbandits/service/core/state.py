@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from starlette.requests import HTTPConnection
 
 from driftbandits.errors import InputError
-from driftbandits.service.http.access import Access
-from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
+from driftbandits.service.http.access import Access
+from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.store import Answer, Store
 
 

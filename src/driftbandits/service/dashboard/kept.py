@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from driftbandits.live.decisions import Event
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import Event
 from driftbandits.service.dashboard.view_snapshots import unpack_view
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Store, Writer

@@ -16,11 +16,11 @@ from starlette.responses import Response, StreamingResponse
 
 from driftbandits.errors import DriftbanditsError
 from driftbandits.policies import POLICIES
+from driftbandits.service.core.held import Held
+from driftbandits.service.core.state import Service, admit
 from driftbandits.service.dashboard.view_json import Cursor, view_json
 from driftbandits.service.http.errors import refuse_for
 from driftbandits.service.http.experiments import show
-from driftbandits.service.core.held import Held
-from driftbandits.service.core.state import Service, admit
 
 STATIC = Path(__file__).parent / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from driftbandits.live.decisions import Asked
+from driftbandits._common.packing import pack, unpack
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import Asked
+from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm
 from driftbandits.service.dashboard.tracks import Rows
 from driftbandits.service.dashboard.views import Seen, SnoozeSpan, View
-from driftbandits.live.session import Session
-from driftbandits._common.packing import pack, unpack
 
 PLAIN = ("since", "step", "newest", "time", "looked", "origin", "alarm_count", "decisions", "snoozed")
 LISTS = ("delays", "snoozes", "alarms")

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits.live.decisions import Asked, Event, Told
+from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
 from driftbandits.service.dashboard.tallies import Asks, Closed, Look, add_up, ask_columns, closed_columns, row_of
 from driftbandits.service.dashboard.tracks import Rows, Track, empty_rows
-from driftbandits.live.session import Session
 
 MOST_ROWS = 512
 MOST_NUMBERS = 10_000

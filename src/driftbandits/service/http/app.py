@@ -10,20 +10,16 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftbandits.service.http import decisions
-
-from driftbandits.service.http import experiments
-
-from driftbandits.service.http import reference
-from driftbandits.service.http.access import Access, auth_needed
-from driftbandits.service.http.answers import Answers
-from driftbandits.service.dashboard import routes as dashboard
-from driftbandits.service.http.errors import add_error_handlers, refuse
-from driftbandits.service.http.gate import Gate
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.core.state import Service, admit
+from driftbandits.service.dashboard import routes as dashboard
+from driftbandits.service.http import decisions, experiments, reference
+from driftbandits.service.http.access import Access, auth_needed
+from driftbandits.service.http.answers import Answers
+from driftbandits.service.http.errors import add_error_handlers, refuse
+from driftbandits.service.http.gate import Gate
 from driftbandits.store import Store, StoreError
 
 

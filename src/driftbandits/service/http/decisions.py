@@ -12,12 +12,12 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftbandits.live.decisions import Decision, Outcome, TooOldError, UnknownDecisionError, step_of
 from driftbandits.errors import InputError
-from driftbandits.service.http import models
-from driftbandits.service.http.direct import REFUSALS, Direct, described
+from driftbandits.live.decisions import Decision, Outcome, TooOldError, UnknownDecisionError, step_of
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit, idempotency_key
+from driftbandits.service.http import models
+from driftbandits.service.http.direct import REFUSALS, Direct, described
 
 PREFIX = "/v1/experiments/{experiment}"
 router = APIRouter(prefix=PREFIX, tags=["Decisions"])

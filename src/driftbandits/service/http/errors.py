@@ -13,11 +13,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftbandits.live.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
 from driftbandits.errors import DriftbanditsError, InputError
+from driftbandits.live.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
+from driftbandits.service.core.held import ArchivedError, PausedError
 from driftbandits.service.http.access import ForbiddenError, NoTokenError
 from driftbandits.service.http.answers import ReusedKeyError
-from driftbandits.service.core.held import ArchivedError, PausedError
 from driftbandits.store import BusyError, ExperimentExistsError, StoreError, UnknownExperimentError
 
 RETRY_AFTER = "1"

@@ -15,10 +15,10 @@ from starlette.responses import FileResponse, Response
 
 from driftbandits.errors import InputError
 from driftbandits.policies import POLICIES, Policy, make_policy
+from driftbandits.service.core.state import Service, admit
 from driftbandits.service.http import models
 from driftbandits.service.http.answers import LONGEST_KEY, digest_of
 from driftbandits.service.http.direct import REFUSALS
-from driftbandits.service.core.state import Service, admit
 from driftbandits.store import Answer, UnknownExperimentError
 from driftbandits.store import Experiment as Stored
 from driftbandits.store.answers import NO_EXPERIMENT

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from driftbandits.service.http.errors import refuse, refuse_for
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.http.errors import refuse, refuse_for
 
 PREFIX = "/v1/experiments/"
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]

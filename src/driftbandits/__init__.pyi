@@ -1,0 +1,4 @@
+from ._names import *
+from .policies import *
+
+__version__: str

@@ -1,0 +1,241 @@
+"""Nothing a user writes in a policy crashes the process, and every mistake is told in a few lines, in their terms."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import broken_policies
+import driftbandits as db
+from broken_policies import (
+    ChoosesMinusOne,
+    ChoosesTooHigh,
+    HasNoState,
+    Miscounts,
+    MistypesField,
+    Raises,
+    ReadsBeyond,
+    Sound,
+    UsesWhatNumbaDoesNotKnow,
+    WritesBefore,
+    WritesBeyond,
+    WritesBeyondDeepDown,
+    WritesFarAway,
+)
+from driftbandits.offline.log import Log
+from driftbandits.testing import check_policy
+
+WORLD = db.instances.stationary(3_000, (0.9, 0.2))
+
+
+def simulated(policy: Any) -> None:
+    db.simulate({"it": policy}, WORLD, runs=2, progress=False)
+
+
+def online(policy: Any) -> None:
+    play = db.Online(policy, 2)
+    for _ in range(3_000):
+        play.update(play.select(), 0.7)
+
+
+def in_session(policy: Any) -> None:
+    session = db.Session(policy, arms=["red", "blue"])
+    for _ in range(3_000):
+        session.tell(session.ask().id, 0.7)
+
+
+def recorded(policy: Any) -> None:
+    db.trajectory(policy, WORLD)
+
+
+def replayed(policy: Any) -> None:
+    arms = np.random.default_rng(0).integers(0, 2, 3_000)
+    log = Log(("red", "blue"), arms, np.full(3_000, 0.7), np.full(3_000, 0.5))
+    db.replay(log, {"it": policy}, replicates=2, progress=False)
+
+
+WAYS: list[Callable[[Any], None]] = [simulated, online, in_session, recorded, replayed]
+
+MESSAGES = {
+    WritesBeyond: r"WritesBeyond\.update, at step \d, used index 3 of state\.arms, which has length 2\n"
+    r".*broken_policies\.py, line \d+:\n    state\.arms\[arm \+ 3\]\.q \+= reward$",
+    WritesBefore: r"WritesBefore\.update, at step \d, used index -9 of state\.arms, which has length 2\n",
+    WritesFarAway: r"WritesFarAway\.update, at step \d, used index 1099511627776 of state\.arms, which has length 2\n",
+    ReadsBeyond: r"ReadsBeyond\.select, at step [\d,]+, used index 2 of state\.arms, which has length 2\n",
+    WritesBeyondDeepDown: r"WritesBeyondDeepDown\.update, at step \d, used index 2 of arms, which has length 2\n"
+    r".*broken_policies\.py, line \d+:\n    arms\[arm \+ 2\]\.q = 1\.0$",
+    MistypesField: r"MistypesField\.update raised AttributeError: .*'qq'\n.*broken_policies\.py, line \d+:\n"
+    r"    state\.arms\[arm\]\.qq \+= reward$",
+    UsesWhatNumbaDoesNotKnow: r"UsesWhatNumbaDoesNotKnow cannot be compiled, because numba knows only a part of "
+    r"Python: .*\n.*broken_policies\.py, line \d+",
+    ChoosesTooHigh: r"ChoosesTooHigh chose arm 7 at step \d, which does not exist: arms are 0 to 1$",
+    ChoosesMinusOne: r"ChoosesMinusOne chose arm -1 at step \d, which does not exist: arms are 0 to 1$",
+    Raises: r"Raises\.update, at step \d+, raised ValueError: no good\n.*broken_policies\.py, line \d+",
+    HasNoState: r"HasNoState\.init must answer a NamedTuple of numpy arrays",
+    Miscounts: r"Miscounts\.reserve was asked for room for [\d,]+ updates after [\d,]+, and made less",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_a_mistake_is_told_in_a_few_lines(kind: type[Sound], way: Callable[[Any], None]) -> None:
+    with pytest.raises(db.PolicyError, match=r"(?s)" + MESSAGES[kind]) as caught:
+        way(kind())
+    text = str(caught.value)
+    assert len(text.splitlines()) <= 5
+    assert len(text) < 800
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None, "numba's traceback would be shown"
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_check_policy_reports_and_does_not_abort(kind: type[Sound]) -> None:
+    with pytest.raises(AssertionError, match=kind.__name__):
+        check_policy(kind())
+
+
+def test_a_policy_of_ones_own_needs_no_citation_but_ours_do() -> None:
+    check_policy(Sound())
+    ours = type("Ours", (Sound,), {"__module__": "driftbandits.policies.ours", "__doc__": "No source."})
+    with pytest.raises(AssertionError, match=r"needs a line 'Citation: \.\.\.'"):
+        check_policy(ours())
+
+
+@pytest.mark.parametrize("wrong", [None, 0.0, "red", np.array([1, 2])])
+def test_a_plain_policy_that_answers_no_arm(wrong: Any) -> None:
+    class Plain:
+        def init(self, n_arms: int) -> None: ...
+        def select(self, state: None, rng: np.random.Generator) -> Any:
+            return wrong
+
+        def update(self, state: None, arm: int, reward: float) -> None: ...
+
+    for way in (simulated, online, recorded):
+        with pytest.raises(db.PolicyError, match=r"Plain\.select must answer the number of an arm"):
+            way(Plain())
+
+
+def test_a_plain_policys_own_error_is_its_own() -> None:
+    class Plain:
+        def init(self, n_arms: int) -> None: ...
+        def select(self, state: None, rng: np.random.Generator) -> int:
+            raise ZeroDivisionError("mine")
+
+        def update(self, state: None, arm: int, reward: float) -> None: ...
+
+    for way in (simulated, online, recorded):
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            way(Plain())
+
+
+def test_a_session_whose_policy_fails_stays_as_it_was() -> None:
+    """Neither a wrong arm nor a failed update leaves a Decision or a reward half taken."""
+    for any_order in (True, False):
+        kind = type("ChoosesTooHigh", (ChoosesTooHigh,), {"any_order": any_order})
+        session = db.Session(kind(), arms=["red", "blue"])
+        session.journal = []
+        for _ in range(3 if any_order else 2):
+            session.tell(session.ask().id, 0.5)
+        decision = None if any_order else session.ask()  # told in turn, a policy chooses as soon as it has learnt
+        before, journal, waiting = session.snapshot(), list(session.journal), session.open
+        with pytest.raises(db.PolicyError, match="chose arm 7 at step 4"):
+            session.ask() if decision is None else session.tell(decision.id, 0.5)
+        assert (session.open, session.journal) == (waiting, journal)
+        assert session.snapshot() == before
+
+    session = db.Session(Raises(), arms=["red", "blue"])
+    session.journal = []
+    for _ in range(4):
+        session.tell(session.ask().id, 0.5)  # one of each arm, then the better one
+    decision = session.ask()
+    before, journal = session.snapshot(), list(session.journal)
+    with pytest.raises(db.PolicyError, match="no good"):
+        session.tell(decision.id, 0.5)
+    assert session.journal == journal
+    assert session.snapshot() == before
+    assert session.open == 1
+
+
+def test_noise_that_draws_no_number_is_named() -> None:
+    for sigma in (1e200, 1e308):
+        with pytest.raises(
+            db.InputError, match=r"Gaussian\(sigma=.*\) drew the reward .* at step \d+: .* 1e\+100 in size"
+        ):
+            db.simulate({"it": db.UCB1()}, WORLD, db.Gaussian(sigma), runs=2, progress=False)
+
+
+def test_a_constant_that_changed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a notebook: a cell sets a global anew, and the policy is used again without being defined again."""
+
+    def arms() -> list[int]:
+        return list(db.trajectory(Sound(), db.instances.stationary(300, (0.9, 0.2)), seed=1).arms)
+
+    before = arms()
+    monkeypatch.setattr(broken_policies, "SCALE", -2.0)
+    after = arms()
+    assert before.count(0) > 250 > 50 > after.count(0)
+    monkeypatch.setattr(broken_policies, "SCALE", 2.0)
+    assert arms() == before
+
+
+def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(Path(broken_policies.__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore", **environment}
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+
+
+@pytest.mark.parametrize(("switch", "mode"), [("", "checked"), ("0", "compiled"), ("1", "checked")])
+def test_the_switch(switch: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from driftbandits._compile.player import usual_mode
+
+    monkeypatch.setenv("DRIFTBANDITS_BOUNDSCHECK", switch)
+    assert usual_mode(Sound()) == mode
+    assert usual_mode(db.UCB1()) == ("checked" if switch == "1" else "compiled")
+    assert usual_mode(object()) == "interpreted"
+    monkeypatch.setenv("DRIFTBANDITS_BOUNDSCHECK", "maybe")
+    with pytest.raises(db.InputError, match=r"DRIFTBANDITS_BOUNDSCHECK must be 1 .* or 0 .*; got 'maybe'"):
+        usual_mode(Sound())
+
+
+def test_doubling_over_a_users_policy_is_checked_too() -> None:
+    from dataclasses import dataclass
+
+    from driftbandits._compile.player import usual_mode
+
+    @dataclass(frozen=True)
+    class Told(Sound):
+        horizon: int = 100
+
+    assert usual_mode(db.Doubling(Told())) == "checked"
+    assert usual_mode(db.Doubling(db.DriftUCB(100, 1e-3))) == "compiled"
+
+
+def test_without_a_compiler_everything_is_interpreted_and_the_same() -> None:
+    program = """
+import driftbandits as db, numpy as np
+world = db.instances.sinusoid(400, 1e-3)
+policies = {"SnoozeItK": db.SnoozeItK(400, 1e-3, 0.1), "AutoTS": db.AutoTS(), "MASTER": db.MASTER(400, 0.01)}
+result = db.simulate(policies, world, runs=2, progress=False)
+print([result.regret[name][:, -1].tolist() for name in policies])
+session = db.Session(db.SnoozeItK(400, 1e-3, 0.1), arms=["a", "b"], explore=0.5)
+told = []
+for step in range(60):
+    decision = session.ask()
+    told.append(decision.arm)
+    session.tell(decision.id, float(step % 3))
+print(told, session.explain(f"d-{session.step}").arm)
+play = db.Online(db.AutoTS(), 3)
+for step in range(60):
+    play.update(play.select(), float(step % 3))
+print(play.select(), db.trajectory(db.UCB1(), world).arms.tolist())
+print(db.detectable_gap(world.means).sum())
+"""
+    compiled, interpreted = run(program), run(program, NUMBA_DISABLE_JIT="1")
+    assert compiled.returncode == interpreted.returncode == 0, compiled.stderr + interpreted.stderr
+    assert compiled.stdout == interpreted.stdout

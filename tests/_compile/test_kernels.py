@@ -1,0 +1,248 @@
+"""How policies are compiled: from a module, from a notebook cell, again after an edit, and with clear errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+from driftbandits._compile.digest import code_digest
+from driftbandits._compile.kernels import _kernels_digest
+
+MODULE = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+import driftbandits as db
+import helpers
+
+class GreedyState(NamedTuple):
+    arms: Any
+
+@dataclass(frozen=True)
+class Greedy(db.Policy):
+    '''Citation: none.'''
+    bonus: float = 0.1
+    def init(self, n_arms):
+        return GreedyState(db.records(n_arms, pulls="i8", total="f8"))
+    def select(self, state, rng):
+        return helpers.best(state.arms, self.bonus)
+    def update(self, state, arm, reward):
+        state.arms[arm].pulls += 1
+        state.arms[arm].total += reward
+"""
+HELPERS = """
+import driftbandits as db
+SIGN = 1.0
+
+@db.kernel
+def best(arms, bonus):
+    top, where = -1e9, 0
+    for arm in range(len(arms)):
+        if arms[arm].pulls == 0:
+            return arm
+        index = SIGN * arms[arm].total / arms[arm].pulls + bonus
+        if index > top:
+            top, where = index, arm
+    return where
+"""
+RUN = """
+import driftbandits as db
+{imports}
+world = db.instances.stationary(20_000, (0.9, 0.2))
+result = db.simulate({{"it": Greedy()}}, world, runs=2, progress=False)
+print(result.pulls["it"][:, 0].tolist())
+"""
+
+
+def python(program: str, folder: Path) -> str:
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=folder
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.strip()
+
+
+def test_a_policy_in_a_users_module_is_cached_and_notices_edits(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    program = RUN.format(imports="from mine import Greedy")
+    first = python(program, tmp_path)
+    files = sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc"))
+    assert len(files) == 1
+    assert python(program, tmp_path) == first
+    assert sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc")) == files
+    # A constant in another module than the policy's: the machine code must not be the old one.
+    (tmp_path / "helpers.py").write_text(HELPERS.replace("SIGN = 1.0", "SIGN = -1.0"))
+    assert eval(python(program, tmp_path))[0] < eval(first)[0] / 2
+
+
+LAB = """
+import numpy as np
+import numba
+FIRST, SECOND, THIRD = 1.0, 1.0, 2.0
+COUNT = np.int64(3)
+TABLE = np.array([1.0, 2.0])
+PAIR = (np.arange(2_000.0), 1.0)
+
+def closed(factor):
+    def inner(x):
+        return factor * x
+    return inner
+
+times = closed(2.0)
+
+@numba.njit
+def jitted(x):
+    return x + 1.0
+
+def bonus(x, extra=0.5):
+    return x + extra
+
+def best(x):
+    x = times(bonus(FIRST * x) + SECOND / THIRD) + jitted(x)
+    return (lambda y: y + 3.0)(x) + COUNT + TABLE[0] + PAIR[0][0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("1.0, 1.0, 2.0", "1.0, 2.0, 2.0"),
+        ("np.int64(3)", "np.int64(4)"),
+        ("[1.0, 2.0]", "[1.5, 2.0]"),
+        ("(np.arange(2_000.0)", "(np.arange(2_000.0) + (np.arange(2_000) == 1_000)"),
+        ("closed(2.0)", "closed(2.5)"),
+        ("x + 1.0", "x + 1.5"),
+        ("extra=0.5", "extra=0.6"),
+        ("lambda y: y + 3.0", "lambda y: y + 3.5"),
+    ],
+)
+def test_the_digest_sees_all_that_machine_code_depends_on(old: str, new: str) -> None:
+    """What it overlooked would run as old machine code after an edit, without a word."""
+
+    def digest(source: str) -> str:
+        space: dict[str, Any] = {"__name__": "mine"}
+        exec(source, space)
+        return code_digest([space["best"]])
+
+    assert old in LAB
+    assert digest(LAB) == digest(LAB)
+    assert digest(LAB) != digest(LAB.replace(old, new))
+
+
+@pytest.mark.parametrize("verb", ["select", "update", "settle", "draw"])
+def test_every_kernel_of_every_class_is_part_of_the_cache_key(verb: str) -> None:
+    def key(number: int) -> Any:
+        owner = type("Edited", (), {verb: eval(f"lambda self: {number}")})
+        return _kernels_digest(owner)
+
+    assert key(1) == key(1)
+    assert key(1) != key(2)
+
+
+def test_a_helper_reached_through_a_package_is_part_of_the_digest() -> None:
+    def digest(step: int) -> str:
+        lab, tools = ModuleType("lab"), ModuleType("lab.tools")
+        exec(f"def deep(x):\n    return x + {step}", vars(tools))
+        vars(lab)["tools"] = tools
+        space: dict[str, Any] = {"lab": lab}
+        exec("def best(x):\n    return lab.tools.deep(x)", space)
+        return code_digest([space["best"]])
+
+    assert digest(1) != digest(2)
+
+
+def test_a_vanished_module_harms_nobody(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    python(RUN.format(imports="from mine import Greedy"), tmp_path)
+    (tmp_path / "mine.py").unlink()
+    python(RUN.format(imports="from driftbandits import RoundRobin as Greedy"), tmp_path)
+
+
+def test_a_renamed_state_class_is_compiled_anew(tmp_path: Path) -> None:
+    """The cache on disk refers to the old class by name."""
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    program = RUN.format(imports="from mine import Greedy")
+    answers = []
+    for name in ("GreedyState", "RenamedState"):
+        (tmp_path / "mine.py").write_text(MODULE.replace("GreedyState", name))
+        answers.append(python(program, tmp_path))
+    assert answers[0] == answers[1]
+
+
+def test_a_policy_in_a_notebook_cell(tmp_path: Path) -> None:
+    """A cell is code with no file behind it, run in __main__."""
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    program = f"exec(compile({(MODULE + RUN.format(imports=''))!r}, '<cell 1>', 'exec'))"
+    assert eval(python(program, tmp_path))[0] > 10_000
+
+
+def test_importing_the_package_imports_no_numba() -> None:
+    program = (
+        "import sys, driftbandits as db; print('numba' in sys.modules, 'numpy' in sys.modules, 'Policy' in dir(db))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["False", "False", "True"]
+
+
+def test_a_name_that_does_not_exist() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'SnoozedIt'"):
+        _ = getattr(db, "SnoozedIt")  # noqa: B009 - what a typo does
+    for name in dir(db):
+        assert getattr(db, name) is not None
+
+
+class OddState(NamedTuple):
+    run: Any
+
+
+@dataclass(frozen=True)
+class Odd(db.Policy):
+    """Uses what numba does not know.
+
+    Citation: none.
+    """
+
+    def init(self, n_arms: int) -> OddState:
+        return OddState(db.records(1, t="i8"))
+
+    def select(self, state: OddState, rng: np.random.Generator) -> int:
+        return sorted({"a": 0}.items(), key=str)[0][1]
+
+    def update(self, state: OddState, arm: int, reward: float) -> None:
+        pass
+
+
+def test_a_kernel_that_cannot_be_compiled_is_explained() -> None:
+    with pytest.raises(db.InputError, match=r"(?s)Odd cannot be compiled.*drop the base class Policy"):
+        db.simulate({"it": Odd()}, db.instances.stationary(10), runs=1)
+
+
+def test_a_policy_in_a_function() -> None:
+    """Its class cannot be found again by name, so its machine code is not cached."""
+
+    @dataclass(frozen=True)
+    class Local(db.RoundRobin):
+        pass
+
+    assert db.simulate({"it": Local()}, db.instances.stationary(10), runs=1).pulls["it"].tolist() == [[5, 5]]
+
+
+def test_a_policy_must_be_a_dataclass() -> None:
+    class Bare(db.Policy):
+        def init(self, n_arms: int) -> OddState:
+            return OddState(db.records(1, t="i8"))
+
+    with pytest.raises(db.InputError, match="Bare must be a dataclass"):
+        db.simulate({"it": Bare()}, db.instances.stationary(10), runs=1)

@@ -1,0 +1,157 @@
+"""What is assumed about numpy's and numba's memory is looked at first; where it is not so, slower means do the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import driftbandits as db
+from broken_policies import Sound
+from driftbandits._compile import digest, lowlevel
+from driftbandits._compile.digest import machinery_digest
+
+PLAYED = """
+import warnings
+import numpy as np
+import driftbandits as db
+from driftbandits._compile import lowlevel
+{change}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    session = db.Session(db.AutoTS(), arms=["a", "b"], explore=0.3)
+    arms = []
+    for step in range(50):
+        decisions = session.ask_many(3)
+        arms += [decision.arm for decision in decisions]
+        session.tell_many([(decision.id, float(step % 3)) for decision in decisions])
+    play = db.Online(db.ThompsonSampling(), 3, seed=4)
+    for step in range(50):
+        arm = play.select()
+        arms.append(arm)
+        play.update(arm, float(step % 2))
+    result = db.simulate({{"it": db.Uniform()}}, db.instances.stationary(500), runs=2, progress=False)
+print(arms, result.regret["it"][:, -1].tolist())
+print(lowlevel.layouts_known(), [str(each.message)[:90] for each in caught if each.category is RuntimeWarning])
+"""
+
+
+def played(change: str, cache: Any) -> list[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", PLAYED.format(change=change)], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["lowlevel._philox_as_known = lambda: False", "lowlevel._generator_as_known = lambda: {}['gone']"],
+)
+def test_the_slow_way_gives_the_same_with_one_warning(change: str, tmp_path: Any) -> None:
+    fast, slow = played("", tmp_path), played(change, tmp_path)
+    assert fast[1] == "True []"
+    assert slow[0] == fast[0]
+    assert slow[1].startswith("False ['numpy ")
+    assert slow[1].count("numpy ") == 1
+
+
+def test_the_look_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lowlevel._philox_as_known()
+    assert lowlevel._generator_as_known()
+
+    class Moved(np.random.Philox):
+        """Its buffer is not where it was, as far as its own account of itself goes."""
+
+        @property  # type: ignore[misc]
+        def state(self) -> Any:
+            found = super().state
+            return {**found, "buffer": np.roll(found["buffer"], 1)}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np.random, "Philox", Moved)
+        assert not lowlevel._philox_as_known()
+    with monkeypatch.context() as patched:
+        patched.setattr(lowlevel, "_ADDRESSES", (*lowlevel._ADDRESSES[:-1], "elsewhere"))
+        assert not lowlevel._generator_as_known()
+
+
+def test_versions_are_bounded_above() -> None:
+    """What is known of memory was checked with these; CONTRIBUTING.md says how to raise the bounds."""
+    from importlib.metadata import requires
+
+    bounds = {re.split(r"\W", line)[0]: line for line in requires("driftbandits") or [] if "extra" not in line}
+    assert "<" in bounds["numpy"]
+    assert "<" in bounds["numba"]
+    assert tuple(map(int, numba.__version__.split(".")[:2])) >= (0, 61)
+
+
+def test_the_digest_sees_the_machinery(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An edit of generator_of or borrow must not be served old machine code: their files are part of every key."""
+    before = machinery_digest()
+    for name in ("kernels.py", "loops.py", "lowlevel.py"):
+        (tmp_path / name).write_bytes((digest.HERE / name).read_bytes())
+    monkeypatch.setattr(digest, "HERE", tmp_path)
+    try:
+        machinery_digest.cache_clear()
+        assert machinery_digest() == before
+        for name in ("kernels.py", "loops.py", "lowlevel.py"):
+            kept = (tmp_path / name).read_bytes()
+            (tmp_path / name).write_bytes(kept + b"# edited\n")
+            machinery_digest.cache_clear()
+            assert machinery_digest() != before, name
+            (tmp_path / name).write_bytes(kept)
+    finally:
+        machinery_digest.cache_clear()
+
+
+def test_threads_make_one_numbers_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two classes for one policy would be two types to numba, and pickle finds only one of them."""
+    from driftbandits._compile import kernels
+
+    real = kernels._NAMEDTUPLE
+
+    def slow(*arguments: Any) -> Any:
+        time.sleep(0.05)  # what another thread needs to come in between
+        return real(*arguments)
+
+    monkeypatch.setattr(kernels, "_NAMEDTUPLE", slow)
+
+    @dataclass(frozen=True)
+    class Fresh(Sound):
+        pass
+
+    gate = threading.Barrier(4)
+
+    def ask() -> Any:
+        gate.wait(60)
+        return Fresh.numbers_class()
+
+    with ThreadPoolExecutor(4) as pool:
+        made = [each.result() for each in [pool.submit(ask) for _ in range(4)]]
+    assert len(set(map(id, made))) == 1
+
+
+def test_random_numbers_of_their_own_belong_to_the_run() -> None:
+    """Without noise, policies that draw by themselves still differ from run to run, and with the seed."""
+    world = db.instances.sinusoid(3_000, 1e-3, n_arms=3)
+    for policy in (db.MASTER(3_000, 0.01), db.BOB(3_000), db.AdSwitch(3_000, c1=0.05), db.META(3_000, 1e-3)):
+        results = [
+            db.simulate({"it": policy}, world, db.Gaussian(1e-9), runs=20, seed=seed, progress=False) for seed in (0, 1)
+        ]
+        first, second = (result.regret["it"][:, -1] for result in results)
+        assert len(np.unique(first)) > 10, policy
+        assert not np.array_equal(first, second), policy
+        again = db.simulate({"it": policy}, world, db.Gaussian(1e-9), runs=20, seed=0, progress=False)
+        assert np.array_equal(again.regret["it"][:, -1], first)

@@ -1,0 +1,155 @@
+"""The clients: the verbs and exceptions of a Session, over HTTP, and retries that never count twice."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from driftbandits.client import AsyncClient, Client, RefusedError, UnavailableError
+from driftbandits.errors import InputError
+from driftbandits.live.decisions import ConflictError, ExpiredError, Outcome, UnknownDecisionError
+from driftbandits.store import Store, StoreError
+from in_process import Running, serving
+from waiting import PATIENCE
+
+SNOOZE = {"horizon": 100_000, "drift": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def client(running: Running) -> Iterator[Client]:
+    with Client(running.url, patience=PATIENCE) as client:
+        yield client
+
+
+def test_the_verbs_of_a_session(client: Client, tmp_path: Path) -> None:
+    button = client.open("button", arms=["red", "blue"])
+    decision = button.ask()
+    assert (decision.id, decision.step, decision.due) == ("button-1", 1, None)
+    assert button.tell(decision.id, 0.5) is Outcome.NEW
+    assert button.tell(decision.id, 0.5) is Outcome.AGAIN
+    assert [each.step for each in button.ask_many(3)] == [2, 3, 4]
+    told = [("button-2", 1.0), ("button-3", float("nan")), ("x", 1.0), ("button-1", 0.7)]
+    assert button.tell_many(told) == [Outcome.NEW, Outcome.INVALID, Outcome.UNKNOWN, Outcome.CONFLICT]
+    assert button.tell_many([("button-3", float("inf"))]) == [Outcome.INVALID]
+    assert button.explain(decision)["arm"] == decision.arm
+    client.export("button", tmp_path / "log.jsonl")
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 4
+
+
+def test_the_exceptions_of_a_session(client: Client) -> None:
+    hasty = client.open("hasty", arms=["red", "blue"], timeout=1e-6)
+    client.open("hasty", arms=("red", "blue"), policy="AutoTS", timeout=1e-6)  # it is there, and the same
+    with pytest.raises(InputError, match=r"arms=\['red', 'blue'\]; got \['red', 'green'\]"):
+        client.open("hasty", arms=["red", "green"])
+    hasty.ask()
+    with pytest.raises(UnknownDecisionError, match="hasty-9"):
+        hasty.tell("hasty-9", 1.0)
+    with pytest.raises(ExpiredError):
+        hasty.tell("hasty-1", 1.0)
+    slow = client.open("slow", arms=["red", "blue"], policy="SnoozeIt", policy_settings=SNOOZE)
+    client.open("slow", arms=["red", "blue"], policy="SnoozeIt", policy_settings=SNOOZE)
+    with pytest.raises(InputError, match="drift"):
+        client.open("slow", arms=["red", "blue"], policy="SnoozeIt", policy_settings=SNOOZE | {"drift": 1e-4})
+    slow.tell(slow.ask().id, 0.0)
+    with pytest.raises(ConflictError):
+        slow.tell("slow-1", 1.0)
+    for bad in (float("nan"), "x", None, 1e101):
+        with pytest.raises(InputError, match="finite"):
+            slow.tell("slow-1", bad)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="count"):
+        slow.ask_many(0)
+
+
+def test_experiments(client: Client) -> None:
+    made = client.create("shelf", arms=["a", "b"], policy="UCB1", title="a shelf")
+    assert client.experiment("shelf") == made
+    assert "shelf" in [each["id"] for each in client.experiments()]
+    assert client.pause("shelf")["status"] == "paused"
+    with pytest.raises(RefusedError) as refused:
+        client.open("shelf").ask()
+    assert (refused.value.status, refused.value.code) == (409, "paused")
+    assert client.archive("shelf")["status"] == "archived"
+    assert client.resume("shelf")["status"] == "running"
+    with pytest.raises(RefusedError, match="nobody"):
+        client.open("nobody").ask()
+
+
+def test_the_same_for_asyncio(running: Running, tmp_path: Path) -> None:
+    async def everything() -> None:
+        async with AsyncClient(running.url, patience=PATIENCE) as client:
+            cup = await client.open("cup", arms=["red", "blue"])
+            decisions = await asyncio.gather(*(cup.ask() for _ in range(20)))
+            assert sorted(each.step for each in decisions) == list(range(1, 21))
+            assert await cup.tell("cup-1", 0.5) is Outcome.NEW
+            assert [each.step for each in await cup.ask_many(2)] == [21, 22]
+            assert await cup.tell_many([("cup-2", 1.0), ("cup-3", float("nan"))]) == [Outcome.NEW, Outcome.INVALID]
+            assert await cup.tell_many([("cup-3", float("nan"))]) == [Outcome.INVALID]
+            assert (await cup.explain("cup-1"))["step"] == 1
+            assert (await client.experiment("cup"))["step"] == 22
+            assert "cup" in [each["id"] async for each in client.experiments()]
+            await client.pause("cup")
+            await client.archive("cup")
+            await client.resume("cup")
+            await client.export("cup", tmp_path / "log.csv")
+            assert len((tmp_path / "log.csv").read_text().splitlines()) == 23
+            with pytest.raises(UnknownDecisionError):
+                await cup.tell("x", 1.0)
+            with pytest.raises(RefusedError):
+                await client.export("nobody", tmp_path / "nobody.csv")
+
+    asyncio.run(everything())
+
+
+def test_an_answer_that_got_lost_counts_once(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    send, lost = httpx.HTTPTransport.handle_request, 0
+
+    def loses_every_other(self: Any, request: httpx.Request) -> httpx.Response:
+        nonlocal lost
+        response = send(self, request)
+        lost += 1
+        if lost % 2:
+            response.read()
+            raise httpx.ReadError("the line went dead")
+        return response
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", loses_every_other)
+    with Client(running.url, patience=PATIENCE) as client:
+        lamp = client.open("lamp", arms=["red", "blue"])
+        assert [lamp.ask().step for _ in range(5)] == [1, 2, 3, 4, 5]
+        assert lamp.tell_many([("lamp-1", 1.0)]) == [Outcome.NEW]
+    assert running.held("lamp").session.step == 5
+
+
+def test_patience(running: Running, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    chair = client.open("chair", arms=["red", "blue"])
+    append, failures = Store.append, iter([StoreError("away")] * 2)
+
+    def fails_twice(*arguments: Any) -> None:
+        for failure in failures:
+            raise failure
+        append(*arguments)
+
+    monkeypatch.setattr(Store, "append", fails_twice)
+    assert chair.ask().step == 1
+    monkeypatch.setattr(Store, "append", append)
+    with Client("http://127.0.0.1:9", patience=0.3) as nobody, pytest.raises(UnavailableError, match=":9"):
+        nobody.experiment("chair")
+
+
+def test_it_stands_alone() -> None:
+    heavy = ("numba", "numpy", "sqlalchemy", "fastapi", "driftbandits.store", "driftbandits.service")
+    code = f"import sys, driftbandits.client; sys.exit(any(name in sys.modules for name in {heavy!r}))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,195 @@
+"""What an Explanation says, number by number: against the formulas of the docs, on histories that are known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+from driftbandits.live.explanation import ArmView, Explanation
+from driftbandits.policies._parts.belief import gaussian_belief
+from naive_beyond import NaiveSnoozeItK
+
+LOG = math.log(1_000)
+
+
+def told(session: db.Session, rewards: list[float]) -> None:
+    for reward in rewards:
+        session.tell(session.ask().id, reward)
+
+
+# A policy that keeps no estimates: RoundRobin
+
+
+def test_without_estimates_recent_rewards_stand_in() -> None:
+    """Means of the last 100 rewards that were known, 1.96 standard errors to each side."""
+    session = db.Session(db.RoundRobin(), ["a", "b"])
+    rewards = np.random.default_rng(4).random(260).round(6).tolist()
+    told(session, rewards)
+    late, early = session.explain("d-251"), session.explain("d-31")
+    told(session, [100.0] * 20)
+    assert session.explain("d-251") == late
+    for why, learnt in ((late, 250), (early, 30)):
+        assert (why.learnt, why.source, why.phase) == (learnt, "the last 100 rewards of each arm", "exploring")
+        for arm, view in enumerate(why.arms):
+            mine = rewards[arm:learnt:2][-100:]
+            mean, error = statistics.fmean(mine), statistics.stdev(mine) / math.sqrt(len(mine))
+            assert (view.estimate, view.low, view.high) == pytest.approx(
+                (mean, mean - 1.96 * error, mean + 1.96 * error)
+            )
+
+
+def test_one_reward_has_no_ends_and_none_no_estimate() -> None:
+    session = db.Session(db.RoundRobin(), ["a", "b"])
+    told(session, [0.25])
+    why = session.explain(session.ask())
+    assert why.arms == (ArmView("a", 0.25, -math.inf, math.inf, 0.0, None), ArmView("b", None, None, None, 1.0, None))
+    assert why.as_dict()["arms"][0] == {
+        "arm": "a",
+        "estimate": 0.25,
+        "low": None,
+        "high": None,
+        "probability": 0.0,
+        "snoozed_until": None,
+    }
+    assert "a: 0.25 (-inf to inf), chosen with probability 0" in str(why)
+    assert "b: nothing known, chosen with probability 1" in str(why)
+
+
+def test_the_gap_is_that_of_the_two_best() -> None:
+    belief = gaussian_belief(np.array([0.2, 0.9, 0.5]), np.array([0.1, 0.3, 0.4]))
+    assert (belief.gap, belief.threshold) == pytest.approx((0.4, 1.96 * 0.5))
+    assert belief.window is None
+    belief = gaussian_belief(np.array([0.2, math.nan, 0.5]), np.array([0.1, math.nan, 0.4]))
+    assert (belief.gap, belief.threshold) == (None, None)
+
+
+# The window nearest to passing
+
+
+def nearest(
+    pulls: list[tuple[int, float]], threshold: Callable[[int], float], shortest: int
+) -> tuple[float, ...] | None:
+    """Gap, threshold and window where the gap of the two arms' last w rewards comes closest to its threshold."""
+    mine, other = ([reward for pulled, reward in pulls if pulled == arm] for arm in (0, 1))
+    windows = range(shortest, len(pulls) // 2 + 1)
+    found = [(abs(statistics.fmean(mine[-w:]) - statistics.fmean(other[-w:])), threshold(w), w) for w in windows]
+    return max(found, key=lambda each: each[0] - each[1], default=None)
+
+
+def printed(w: int) -> float:
+    return 4 * 0.2 * math.sqrt(2 * LOG / w) - 1e-3
+
+
+def released(w: int) -> float:
+    return 4 * 0.2 * math.sqrt(2 * LOG / w)
+
+
+def tight(w: int) -> float:
+    return 1.5 * 0.2 * math.sqrt(3 * LOG / w)
+
+
+@pytest.mark.parametrize(
+    ("policy", "threshold", "shortest", "every"),
+    [
+        (db.SnoozeIt(1_000, 1e-3, confidence=0.2), printed, 20, 1),
+        (db.SnoozeIt(1_000, 1e-3, "released", 0.2), released, 1, 2),
+        (db.SnoozeItTight(1_000, 1e-3, 0.2), tight, 1, 1),
+    ],
+)
+def test_the_threshold_is_the_documented_one(
+    policy: db.Policy, threshold: Callable[[int], float], shortest: int, every: int
+) -> None:
+    """4 r(w) - delta, r(w) = confidence sqrt(2 ln T/w), w from 72 confidence^2 ln T on (docs/snoozeit.md). The released
+    form knows neither delta nor a shortest window, and looks after every second step. SnoozeItTight has 1.5 r(w),
+    r(w) = confidence sqrt(3 ln T/w)."""
+    session, rng = db.Session(policy, ["a", "b"]), np.random.default_rng(6)
+    pulls: list[tuple[int, float]] = []
+    starts, snoozed = set(), 0
+    for step in range(600):
+        decision, run = session.ask(), session.state.run[0]
+        why = session.explain(decision)
+        if run.snoozed >= 0:
+            snoozed += 1
+        elif expected := nearest(pulls[run.start : len(pulls) - (len(pulls) - run.start) % every], threshold, shortest):
+            assert (why.gap, why.threshold, why.window) == pytest.approx(expected)
+            assert expected[0] <= expected[1]  # or the test had passed
+            starts.add(int(run.start))
+        else:
+            assert (why.gap, why.threshold, why.window) == (None, None, None)
+        assert why.phase == ("snoozed" if run.snoozed >= 0 else "exploring")
+        arm = "ab".index(decision.arm)
+        pulls.append((arm, float(rng.normal(0.5 + 0.6 * (arm == step // 300), 0.3))))
+        session.tell(decision.id, pulls[-1][1])
+    assert len(starts) > 1
+    assert snoozed > 20
+
+
+# Arms that are snoozed
+
+
+@pytest.mark.parametrize("means", list(itertools.permutations((1.0, 0.6, 0.0))))
+def test_of_two_snoozes_the_later_is_explained(means: tuple[float, ...]) -> None:
+    """The worst arm is left alone first, the middling one later; each until its own step."""
+    session, twin = db.Session(db.SnoozeItK(1_000, 1e-4, 0.2), ["a", "b", "c"]), NaiveSnoozeItK(3, 1_000, 1e-4, 0.2)
+    for _ in range(60):
+        arm = "abc".index(session.ask().arm)
+        session.tell(f"d-{session.step}", means[arm])
+        twin.update(arm, means[arm])
+    first, second = twin.events
+    assert (means[int(first["behind"])], means[int(second["behind"])], first["passed"] < second["passed"]) == (
+        0,
+        0.6,
+        1,
+    )
+    why = session.explain(session.ask())
+    assert (why.phase, why.threshold, why.window) == ("snoozed", None, second["window"])
+    assert (why.gap, why.until) == pytest.approx((second["lead"], second["until"]))
+    untils = {first["behind"]: first["until"], second["behind"]: second["until"]}
+    assert [view.snoozed_until for view in why.arms] == [untils.get(arm) for arm in range(3)]
+
+
+def test_a_snooze_without_end_is_plain_json() -> None:
+    session = db.Session(db.SnoozeItTight(1_000, drift=0.0, confidence=0.2), ["a", "b"])
+    told(session, [1.0, 0.0] * 10)
+    told(session, [1.0] * 20)
+    why = session.explain(session.ask())
+    assert (why.phase, why.until, why.arms[1].snoozed_until) == ("snoozed", math.inf, math.inf)
+    said = why.as_dict()
+    assert (said["until"], said["arms"][1]["snoozed_until"]) == (None, None)
+    assert (said["gap"], said["phase"]) == (why.gap, "snoozed")
+
+
+# In words, and exact probabilities
+
+
+def test_an_explanation_in_words() -> None:
+    arms = (ArmView("a", 0.5, 0.25, 0.75, 0.125, None), ArmView("b", None, None, None, 0.875, None))
+    why = Explanation("d-7", 7, "a", "exploring", 1_234, 0.125, 0.25, 0.5, 1_500, None, "policy", arms)
+    assert str(why).splitlines() == [
+        "d-7: a, with probability 0.125, after 1,234 rewards; exploring",
+        "  gap 0.25 over 1,500 pairs against a threshold of 0.5",
+        "  a: 0.5 (0.25 to 0.75), chosen with probability 0.125",
+        "  b: nothing known, chosen with probability 0.875",
+    ]
+    why = Explanation("d-7", 7, "a", "snoozed", 6, 0.125, 0.25, None, None, 4_321.0, "policy", arms[:1])
+    assert str(why).splitlines()[1] == "  gap 0.25; until step 4,321"
+
+
+@pytest.mark.parametrize("policy", [db.RoundRobin(), db.KalmanTS(1e-3)])
+def test_the_probability_is_exact_where_the_session_explores(policy: db.Policy) -> None:
+    """It is the one that the log keeps, before the reward comes and after."""
+    session = db.Session(policy, ["a", "b"], seed=3, explore=0.3)
+    session.journal = []
+    told(session, [0.6, 0.5])
+    decisions = session.ask_many(5)
+    kept = [event.probability for event in session.journal[-5:]]  # type: ignore[union-attr]
+    assert [session.explain(decision).probability for decision in decisions] == kept
+    session.tell_many([(decision.id, 0.5) for decision in decisions])
+    assert [session.explain(decision).probability for decision in decisions] == kept
+    assert not set(kept) & {view.probability for view in session.explain(decisions[0]).arms}

@@ -1,0 +1,83 @@
+"""The page "adding a policy", followed word by word; and the README's promises."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import driftbandits as db
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
+    file, line, check = blocks("docs/adding-a-policy.md")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    policies = tmp_path / "src" / "driftbandits" / "policies"
+    (policies / "epsilongreedy.py").write_text(file, encoding="utf-8")
+    registry = (policies / "__init__.py").read_text(encoding="utf-8")
+    first = "from driftbandits.policies.base import Policy\n"
+    assert first in registry
+    registry = registry.replace(first, first + line)
+    assert "for policy in (" in registry
+    registry = registry.replace("for policy in (", "for policy in (EpsilonGreedy, ", 1)
+    (policies / "__init__.py").write_text(registry, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
+    for program in (check, "from driftbandits.policies import POLICIES; assert 'EpsilonGreedy' in POLICIES"):
+        answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+        assert answer.returncode == 0, answer.stderr
+
+
+def test_ten_lines_are_ten_lines() -> None:
+    first = blocks("README.md")[0]
+    statements = [line for line in first.splitlines() if line.startswith(">>>")]
+    assert len(statements) <= 10
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page} links to {target}"
+
+
+def test_no_merge_was_left_half_done() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    for name in listed:
+        if name.endswith((".md", ".py", ".toml", ".txt", ".cff", ".j2", ".css")):
+            lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+            assert not [line for line in lines if line.startswith(("<" * 7, ">" * 7))], name
+
+
+def test_sweeps_word_by_word(tmp_path: Path) -> None:
+    text = (ROOT / "docs/sweeps.md").read_text(encoding="utf-8")
+    grid, named = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "grid.toml").write_text(grid, encoding="utf-8")
+    assert len(db.Sweep.load(tmp_path / "grid.toml").cells) == 32
+    assert "This makes 32 cells" in text
+    head = "runs = 2\n[grid]\nhorizon = 5_000\ndrift = 1e-3\n"
+    (tmp_path / "named.toml").write_text(head + re.sub("^  ", "", named, flags=re.MULTILINE), encoding="utf-8")
+    assert len(db.Sweep.load(tmp_path / "named.toml").cells) == 1
+    program = "if __name__ == '__main__':\n" + "".join(
+        f"    {line}\n" for block in blocks("docs/sweeps.md") for line in block.splitlines()
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    once = ["KalmanTS"] * 3 + ["SWUCBSharp"] * 3
+    assert re.findall("KalmanTS|SWUCBSharp", answer.stdout) == 2 * once  # by polars, and by DuckDB
+
+
+def test_the_example_of_theorem_2_is_what_it_says() -> None:
+    sweep = db.Sweep.load(ROOT / "examples/theorem2.toml")
+    drifts = sorted({cell.columns["drift"] for cell in sweep.cells})
+    assert drifts[-1] / drifts[0] == pytest.approx(1e6)
+    assert len({cell.columns["horizon"] for cell in sweep.cells}) == 5

@@ -1,0 +1,242 @@
+"""The league: ratios on tables made by hand, a small league from end to end, and what recommend says."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from driftbandits.errors import InputError
+from driftbandits.instances.noise import Gaussian
+from driftbandits.policies import POLICIES
+from driftbandits.research.league.league import League, league
+from driftbandits.research.league.play import play, run_table
+from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
+from driftbandits.research.league.standings import OURS, best_single, mean_regrets, standings
+from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
+from driftbandits.research.league.worlds import ABRUPT, DRIFTING, JUMPS, KINDS, STATIONARY, asked, told, worlds
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
+from driftbandits.research.report.parts import Settings
+
+SHORT = 5_000
+
+
+def made_up(regrets: dict[str, dict[str, float]], runs: int = 3, spread: float = 0.0) -> pl.DataFrame:
+    """Runs of a league with one world for each ``family/number`` and these regrets; run i has i * ``spread`` more."""
+    rows = []
+    for world, played in regrets.items():
+        family = world.split("/")[0]
+        kind = family if family in KINDS else DRIFTING
+        for policy, regret in played.items():
+            labels = {"family": family, "world": world, "kind": kind, "arms": 2, "noise": "Gaussian"}
+            rows += [
+                {**labels, "policy": policy, "told": told(policy), "run": run}
+                | {"regret": regret * (1 + spread * run), "ns_per_step": 10.0}
+                for run in range(runs)
+            ]
+    return pl.DataFrame(rows)
+
+
+def of(table: pl.DataFrame, policy: str) -> dict[str, object]:
+    return table.row(by_predicate=pl.col("policy") == policy, named=True)
+
+
+def test_ratios_are_to_the_best_told_no_more_and_families_weigh_the_same() -> None:
+    runs = made_up(
+        {
+            "walk/1": {"UCB1": 100, "DUCB": 50, "SWUCB": 10},
+            "walk/2": {"UCB1": 400, "DUCB": 50, "SWUCB": 100},
+            "wave/1": {"UCB1": 10, "DUCB": 90, "SWUCB": 90},
+            "stationary/1": {"UCB1": 10, "SWUCB": 30},
+        }
+    )
+    table = standings(runs)
+    assert table["policy"].to_list() == ["UCB1", "DUCB", "SWUCB"]
+    alone = of(table, "UCB1")
+    assert (alone["drifting"], alone["worst"], alone["stationary"], alone["abrupt"]) == (1.0, 1.0, 1.0, None)
+    assert of(table, "DUCB")["drifting"] == pytest.approx(math.sqrt(1 * 9))
+    most = of(table, "SWUCB")
+    assert most["drifting"] == pytest.approx(math.sqrt(math.sqrt(1 * 2) * 9))
+    assert (most["worst_family"], most["worst"], most["stationary"]) == ("wave", pytest.approx(9), pytest.approx(3))
+
+
+def test_a_regret_of_nothing_is_not_infinitely_better() -> None:
+    table = standings(made_up({"walk/1": {"UCB1": 0.0, "Uniform": 5.0}}))
+    assert of(table, "Uniform")["drifting"] == pytest.approx(5)
+
+
+def test_the_best_single_policy_has_played_everything() -> None:
+    regrets = mean_regrets(
+        made_up({"walk/1": {"SnoozeIt": 1, "SWUCB": 10, "DUCB": 20}, "wave/1": {"SWUCB": 9, "DUCB": 8}})
+    )
+    assert best_single(regrets, {"SnoozeIt", "SWUCB", "DUCB"}, DRIFTING) == "SWUCB"
+
+
+def verdicts_of_autots(
+    drifting: float, elsewhere: float, still: float, spread: float = 0.0, runs: int = 3
+) -> list[str]:
+    others = {"SWUCB": 100.0, "UCB1": 1_000.0}
+    table = made_up(
+        {
+            "walk/1": {**others, "AutoTS": drifting},
+            "wave/1": {**others, "AutoTS": elsewhere},
+            "stationary/1": {"UCB1": 10, "AutoTS": still},
+        },
+        runs,
+    )
+    ours = pl.when(pl.col("policy") == "AutoTS").then(1 + spread * pl.col("run")).otherwise(1)
+    claims = judge(table.with_columns(pl.col("regret") * ours))
+    return [claim.verdicts["AutoTS"].verdict for claim in claims]
+
+
+def test_claims_are_judged_by_their_intervals() -> None:
+    assert verdicts_of_autots(20, 100, 14) == [HOLDS, HOLDS, HOLDS]
+    assert verdicts_of_autots(60, 60, 20) == [FAILS, HOLDS, FAILS]
+    assert verdicts_of_autots(5, 120, 10) == [HOLDS, FAILS, HOLDS]
+    assert verdicts_of_autots(40, 60, 14, spread=0.5)[0] == UNDECIDED
+    assert verdicts_of_autots(20, 20, 10, runs=1) == [UNDECIDED] * 3
+
+
+def test_the_jackknife_of_a_mean_is_students_interval() -> None:
+    table = pl.DataFrame({"run": [0, 1, 2, 3], "x": [1.0, 1.01, 0.99, 1.02]})
+    ((ratio, low, high),) = jackknife(table, lambda runs: {"x": float(runs["x"].mean())}).values()  # type: ignore[arg-type]
+    mean, reach = 1.005, 3.182 * float(np.std(table["x"].to_numpy(), ddof=1)) / 2
+    assert ratio == pytest.approx(mean)
+    assert (low, high) == pytest.approx((mean - reach, mean + reach), abs=5e-4)
+
+
+def test_worlds_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
+    first, second = list(worlds(SHORT)), list(worlds(SHORT))
+    assert len({world.name for world in first}) == len(first)
+    assert {world.kind for world in first} == set(KINDS)
+    assert all((one.instance.means == other.instance.means).all() for one, other in zip(first, second, strict=True))
+    for world in first:
+        entrants: dict[str, Any] = dict(world.entrants())
+        assert "Oracle" not in entrants
+        assert {"AutoTS", "UCB1", "GLRUCB"} <= set(entrants)
+        assert ("SnoozeIt" in entrants) == (world.instance.n_arms == 2)
+        assert entrants["KLUCB"].kl == ("gaussian" if isinstance(world.noise, Gaussian) else "bernoulli")
+        if world.kind == DRIFTING:
+            assert entrants["SWUCB"].drift == world.instance.drift_limit
+        if world.kind == ABRUPT:
+            assert (entrants["MUCB"].changes, entrants["MUCB"].drift) == (JUMPS, None)
+            assert 0 < entrants["SWUCB"].drift < world.instance.drift_limit
+        assert ("Rexp3" in entrants) == (world.kind != STATIONARY)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[League, Path]:
+    out = tmp_path_factory.mktemp("league")
+    return league(runs=2, out=out, horizon=SHORT, workers=1), out
+
+
+def test_a_league_is_the_same_for_any_number_of_workers(small: tuple[League, Path], tmp_path: Path) -> None:
+    again = run_table(play(Settings(2, 0, SHORT), tmp_path, workers=3), SHORT)
+    assert again.drop("ns_per_step").equals(small[0].runs.drop("ns_per_step"))
+
+
+def test_a_league_goes_on_from_its_files(small: tuple[League, Path]) -> None:
+    again = run_table(play(Settings(2, 0, SHORT), small[1]), SHORT)
+    assert again.equals(small[0].runs)  # the costs too, so nothing was played again
+
+
+def test_the_page_holds_standings_verdicts_and_detections(small: tuple[League, Path]) -> None:
+    result, out = small
+    page = (out / "league.html").read_text(encoding="utf-8")
+    assert "://" not in page
+    assert "SnoozeIt AutoTS" not in page
+    assert f"driftbandits league --horizon {SHORT} --runs 2 --seed 0" in page
+    for words in (
+        "what should I use?",
+        "Half the regret",
+        "false alarms per 100,000 steps",
+        *result.standings["policy"],
+    ):
+        assert words in page
+    assert set(result.standings["policy"]) == set(POLICIES) - {"Oracle"}
+    kept = pl.read_parquet(out / "league.parquet")
+    assert kept.equals(result.runs)
+    assert {"figures/league.svg", "figures/detections.pdf"} <= {
+        f"figures/{path.name}" for path in (out / "figures").iterdir()
+    }
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"horizon": SHORT - 1}, "need horizon >= 5,000; got 4,999"),
+        ({"runs": 0}, "runs must be a whole number"),
+        ({"workers": 0}, "workers must be"),
+        ({"seed": -1}, "seed must be"),
+    ],
+)
+def test_bad_input_is_said_before_anything_is_played(wrong: dict[str, int], said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        league(out=tmp_path, **wrong)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_shipped_standings_are_of_this_league() -> None:
+    table = shipped_standings()
+    assert set(table["policy"]) <= set(POLICIES) - {"Oracle"}
+    assert set(zip(table["policy"], table["told"], strict=True)) == {(name, told(name)) for name in table["policy"]}
+    assert set(table["family"]) == {world.family for world in worlds(SHORT)}
+    assert (table["ratio"] >= 1).all()
+    assert set(POLICIES) >= FOR_STATIONARY | UNITLESS | set(JUDGED)
+    assert set(JUDGED) <= set(OURS)
+
+
+CASES = [
+    ({}, [DRIFTING, STATIONARY, ABRUPT], set(), False),
+    ({"horizon": 10_000}, [DRIFTING, STATIONARY, ABRUPT], {"T"}, False),
+    ({"drift": 1e-4, "noise": "gaussian"}, [DRIFTING], {"δ"}, True),
+    ({"horizon": 10_000, "drift": 1e-4, "noise": "bernoulli"}, [DRIFTING], {"T", "δ"}, True),
+    ({"drift": 0.0, "noise": "bernoulli", "arms": 10}, [STATIONARY], {"δ"}, True),
+    ({"abrupt": True, "horizon": 10_000}, [ABRUPT], {"T"}, False),
+    ({"abrupt": True, "drift": 0.0}, [ABRUPT], {"δ"}, False),
+    ({"abrupt": True, "drift": 1e-4, "noise": "bernoulli", "arms": 3}, [ABRUPT], {"δ"}, True),
+]
+
+
+@pytest.mark.parametrize(("said", "kinds", "known", "noise"), CASES)
+def test_recommend_names_the_best_of_the_shipped_standings(
+    said: dict[str, object], kinds: list[str], known: set[str], noise: bool
+) -> None:
+    answer = recommend(**said)  # type: ignore[arg-type]
+    best = rank(kinds, known, int(said.get("arms", 2)), noise).row(0, named=True)  # type: ignore[call-overload]
+    assert answer.startswith(f"Use {best['policy']}(")
+    worlds = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+    assert f"on the league's {worlds} worlds its regret is {best['ratio']:.2f} times that of the best" in answer
+    policy = eval(answer.split(" ", 1)[1].split(": ")[0], dict(POLICIES))  # what it says can be typed in
+    assert isinstance(policy, POLICIES[best["policy"]])
+    told_of = {
+        key: value for key, value in said.items() if key in ("horizon", "drift") and key in asked(best["policy"])
+    }
+    assert {key: getattr(policy, key) for key in told_of} == told_of
+
+
+def test_recommend_leaves_out_what_does_not_fit() -> None:
+    everything = {"T", "δ"}
+    two, many = (set(rank([DRIFTING], everything, arms, noise=True)["policy"]) for arms in (2, 3))
+    assert {"SnoozeIt", "SnoozeItTight"} <= two - many
+    assert set(rank([DRIFTING], everything, 2, noise=False)["policy"]) <= UNITLESS
+    assert "MUCB" not in set(rank([ABRUPT], everything, 2, noise=True)["policy"])
+    assert "KalmanTS" not in set(rank([DRIFTING], {"T"}, 2, noise=True)["policy"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"horizon": 0}, "horizon"),
+        ({"drift": 2.0}, "drift must lie"),
+        ({"noise": "loud"}, "unknown noise 'loud'; choose one of gaussian"),
+        ({"arms": 1}, "arms must be"),
+    ],
+)
+def test_recommend_says_what_is_wrong(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        recommend(**wrong)  # type: ignore[arg-type]

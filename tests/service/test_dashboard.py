@@ -1,0 +1,400 @@
+"""The dashboard in a real browser: create, traffic, a snooze, why; and what a stranger or a screen reader meets."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser import open_browser, open_context
+from driftbandits.client import Client, RemoteSession
+from driftbandits.service.dashboard import routes
+from driftbandits.store import Store
+from in_process import Running, serving
+from serving import Process
+from waiting import PATIENCE
+
+DESKTOP, PHONE = (1280, 900), (360, 740)
+HOSTILE = "<img src=x onerror=window.hit=1>"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def running() -> Iterator[Running]:
+    with serving() as running:
+        yield running
+
+
+class Watched:
+    """A page, with all it asked for and complained about."""
+
+    def __init__(
+        self, browser: Browser, url: str, size: tuple[int, int] = DESKTOP, scheme: Any = "light", expected: str = "^$"
+    ) -> None:
+        self.url, self.expected = url, expected
+        context = open_context(browser, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+        self.page: Page = context.new_page()
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type != "log" else None)
+
+    def close(self) -> None:
+        self.page.context.close()
+
+    def open(self, experiment: str = "") -> Page:
+        self.page.goto(f"{self.url}/#{experiment}")
+        expect(self.page.locator("#pill")).to_have_text("live")
+        return self.page
+
+
+@pytest.fixture
+def watch(browser: Browser) -> Iterator[Callable[..., Watched]]:
+    """Pages; at the end each must have been quiet, and must have asked nobody else for anything."""
+    pages: list[Watched] = []
+
+    def new(url: str, **options: Any) -> Watched:
+        pages.append(Watched(browser, url, **options))
+        return pages[-1]
+
+    yield new
+    for watched in pages:
+        watched.close()
+        assert [said for said in watched.complaints if not re.search(watched.expected, said)] == []
+        assert {request.partition("/v1/")[0].partition("/static/")[0].rstrip("/") for request in watched.requests} == {
+            watched.url
+        }
+
+
+def play(session: RemoteSession, steps: int, means: dict[str, float], seed: int = 0) -> None:
+    luck = np.random.default_rng(seed)
+    for _ in range(steps):
+        decision = session.ask()
+        session.tell(decision.id, float(luck.random() < means[decision.arm]))
+
+
+def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Callable[..., Watched]) -> None:
+    page = watch(running.url).open()
+    page.locator("#new").focus()
+    page.keyboard.press("Enter")  # the keyboard is enough
+    page.get_by_label("Id", exact=True).fill("button")
+    page.get_by_label("Title").fill("The button")
+    page.get_by_role("textbox", name="Arms").fill("good\nbad")
+    page.get_by_role("combobox", name="Policy").select_option("SnoozeItTight")
+    page.get_by_label("horizon needed").fill("1000")
+    page.get_by_label("drift needed").fill("1/5000")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="The button")).to_be_visible()
+    expect(page.locator("#about")).to_contain_text("SnoozeItTight (horizon 1,000, drift 0.0002, confidence 1)")
+    expect(page.get_by_role("link", name="The button")).to_have_attribute("aria-current", "page")
+    expect(page.locator(".chart").first).to_contain_text("Waiting for traffic")
+
+    with Client(running.url, patience=PATIENCE) as client:
+        play(client.open("button"), 400, {"good": 0.95, "bad": 0.05})
+    expect(page.locator("#tiles")).to_contain_text("Decisions400")
+    expect(page.locator("#tiles")).to_contain_text("Rewards400")
+    snooze = page.locator("#snoozes tbody tr").first
+    expect(snooze).to_contain_text("badgood")
+    assert page.locator("rect.snooze").count() >= 1
+    assert page.locator("path.curve").count() > 5
+
+    why = page.get_by_role("button", name="Why button-400?")
+    why.click()
+    region = page.get_by_role("region", name="Why button-400")
+    expect(region).to_contain_text("was chosen with probability 1, when the policy had learnt 399 rewards")
+    expect(region).to_contain_text("Snoozed: bad, until the policy’s step")
+    expect(why).to_have_attribute("aria-expanded", "true")
+    with Client(running.url, patience=PATIENCE) as client:
+        play(client.open("button"), 30, {"good": 0.95, "bad": 0.05})
+    expect(page.locator("#tiles")).to_contain_text("Decisions430")
+    expect(region).to_be_visible()  # what is being read stays, though newer ones came
+    why.click()
+    expect(region).to_have_count(0)
+
+    summary = page.locator("figure").first.get_by_text("As a table")
+    summary.click()
+    expect(page.locator("figure").first.locator("tbody tr").first).to_contain_text("430")
+    page.get_by_label("the last steps").check()
+    expect(page.locator("#resolution")).to_contain_text("rows of 8 steps")
+    page.get_by_label("step", exact=True).check()
+    expect(page.locator(".chart").first).to_contain_text("400")
+    page.locator(".chart").nth(1).focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".chart").nth(1).locator(".tip")).to_contain_text("good: 0.")
+
+
+def test_a_refusal_is_told_where_it_was_caused(running: Running, watch: Callable[..., Watched]) -> None:
+    page = watch(running.url, expected="422").open()  # browsers note every refusal in the console
+    page.get_by_role("button", name="New").click()
+    page.get_by_label("Id", exact=True).fill("no good id")
+    page.get_by_role("textbox", name="Arms").fill("a\nb")
+    page.get_by_role("button", name="Create").click()
+    expect(page.locator("#create-error")).to_contain_text("got 'no good id'")
+
+
+def test_a_creation_that_takes_long_says_so_and_is_asked_for_once(
+    running: Running, watch: Callable[..., Watched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, go_on = Store.create, threading.Event()
+
+    def slow(*arguments: Any, **declared: Any) -> Any:
+        assert go_on.wait(PATIENCE)
+        return create(*arguments, **declared)
+
+    monkeypatch.setattr(Store, "create", slow)
+    watched = watch(running.url)
+    page = watched.open()
+    page.get_by_role("button", name="New").click()
+    page.get_by_label("Id", exact=True).fill("button")
+    page.get_by_role("textbox", name="Arms").fill("a\nb")
+    for _ in range(2):
+        page.get_by_role("button", name="Create").click()
+        expect(page.locator("#create-note")).to_contain_text("Creating …")
+    go_on.set()
+    expect(page.locator("#title")).to_have_text("button")
+    assert watched.requests.count(f"{running.url}/v1/experiments") == 1
+
+
+def test_pause_resume_and_archive(running: Running, watch: Callable[..., Watched]) -> None:
+    path = running.create()
+    page = watch(running.url).open("button")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#status")).to_have_text("paused")
+    assert running.http.post(f"{path}/ask").status_code == 409
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#status")).to_have_text("running")
+    assert running.http.post(f"{path}/ask").status_code == 200
+    page.get_by_role("button", name="Archive").click()
+    page.get_by_role("dialog", name="Archive?").get_by_role("button", name="Cancel").click()
+    expect(page.locator("#status")).to_have_text("running")
+    page.get_by_role("button", name="Archive").click()
+    page.get_by_role("dialog", name="Archive?").get_by_role("button", name="Archive").click()
+    expect(page.locator("#status")).to_have_text("archived")
+    assert running.http.post(f"{path}/ask").status_code == 410
+
+
+def test_words_of_users_are_never_markup(running: Running, watch: Callable[..., Watched]) -> None:
+    arms = [HOSTILE, "</script><script>window.hit=2</script>"]
+    running.create("odd", title=HOSTILE, arms=arms)
+    with Client(running.url, patience=PATIENCE) as client:
+        play(client.open("odd"), 60, dict.fromkeys(arms, 0.5))
+    page = watch(running.url).open("odd")
+    expect(page.locator("#title")).to_have_text(HOSTILE)
+    expect(page.locator("#arms tbody th").first).to_have_text(HOSTILE)
+    page.locator("#decisions button").first.click()
+    expect(page.locator(".why table")).to_contain_text(HOSTILE)
+    page.locator("figure").first.get_by_text("As a table").click()
+    page.locator(".chart").first.hover()
+    assert page.evaluate("window.hit") is None
+    assert page.locator("img").count() == 0
+    assert page.locator("script").count() == 1
+
+
+def test_a_drift_beyond_the_declared_one_raises_the_alarm(running: Running, watch: Callable[..., Watched]) -> None:
+    running.create("fast", policy="KalmanTS", policy_settings={"drift": 1e-6}, arms=["a", "b"])
+    with Client(running.url, patience=PATIENCE) as client:
+        session = client.open("fast")
+        for good in (0.9, 0.1):
+            for _ in range(4):
+                decisions = session.ask_many(100)
+                session.tell_many([(decision.id, good) for decision in decisions])
+    page = watch(running.url).open("fast")
+    alarm = page.locator("#alarm")
+    expect(alarm).to_have_attribute("role", "alert")
+    expect(alarm).to_contain_text(re.compile("Rewards drift faster than declared. [ab] changed by −0[.]"))
+    expect(page.locator("#list")).to_contain_text("drifts faster than declared")
+    page.get_by_role("button", name="Dismiss").click()
+    expect(alarm).to_be_empty()
+
+
+def test_a_killed_service_is_noticed_and_found_again(tmp_path: Path, watch: Callable[..., Watched]) -> None:
+    service = Process(f"sqlite:///{tmp_path / 'live.db'}")
+    try:
+        service.wait()
+        with Client(service.url, patience=PATIENCE) as client:
+            play(client.open("button", arms=["a", "b"]), 50, {"a": 0.5, "b": 0.5})
+            page = watch(service.url, expected="ERR_").open("button")
+            expect(page.locator("#tiles")).to_contain_text("Decisions50")
+            service.kill()
+            expect(page.locator("#pill")).to_contain_text("disconnected; again in")
+            service.start()
+            service.wait()
+            play(client.open("button"), 30, {"a": 0.5, "b": 0.5})
+        expect(page.locator("#pill")).to_have_text("live")
+        expect(page.locator("#tiles")).to_contain_text("Decisions80")
+    finally:
+        service.kill()
+
+
+def test_open_streams_do_not_hold_up_a_graceful_stop(tmp_path: Path, watch: Callable[..., Watched]) -> None:
+    service = Process(f"sqlite:///{tmp_path / 'live.db'}")
+    service.wait()
+    with Client(service.url, patience=PATIENCE) as client:
+        client.open("button", arms=["a", "b"]).ask()
+    watch(service.url, expected="ERR_").open("button")
+    service.stop()
+    store = Store(f"sqlite:///{tmp_path / 'live.db'}")
+    assert store.experiment("button").holder is None  # it was let go, not left to its lease
+    assert store.acquire("button").seq == 1
+    store.close()
+
+
+def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(
+    tmp_path: Path, watch: Callable[..., Watched]
+) -> None:
+    url = f"sqlite:///{tmp_path / 'tokens.db'}"
+    store = Store(url)
+    admin, reader = store.add_token("me", "admin"), store.add_token("guest", "read")
+    store.create("button", arms=["a", "b"])
+    store.close()
+    with serving(url) as running:
+        watched = watch(running.url, expected="40[13]|ERR_")
+        page = watched.page
+        page.goto(f"{running.url}/#button")
+        expect(page.locator("#pill")).to_have_text("needs a token")
+        page.get_by_label("Bearer token").fill("wrong")
+        page.get_by_role("button", name="Use it").click()
+        expect(page.locator("#messages")).to_contain_text("unknown or revoked")
+        page.get_by_label("Bearer token").fill(reader)
+        page.get_by_role("button", name="Use it").click()
+        expect(page.locator("#pill")).to_have_text("live")
+        page.get_by_role("button", name="Pause").click()
+        expect(page.locator("#messages")).to_contain_text("needs a token of scope admin")
+        page.get_by_label("Bearer token").fill(admin)
+        page.get_by_role("button", name="Use it").click()
+        page.get_by_role("button", name="Pause").click()
+        expect(page.locator("#status")).to_have_text("paused")
+        assert page.evaluate("[localStorage.length, document.cookie]") == [0, ""]
+        assert not any(secret in request for request in watched.requests for secret in (admin, reader))
+
+
+def test_long_lists_come_in_pages(running: Running, watch: Callable[..., Watched], monkeypatch: Any) -> None:
+    monkeypatch.setattr(routes, "LISTED", 2)
+    for name in ("a", "b", "c"):
+        running.create(name)
+    page = watch(running.url).open()
+    expect(page.locator("#list li")).to_have_count(2)
+    page.get_by_role("button", name="Next 100").click()
+    expect(page.locator("#list li")).to_have_count(1)
+    expect(page.locator("#list li")).to_contain_text("c")
+    page.get_by_role("button", name="First").click()
+    expect(page.locator("#list li")).to_have_count(2)
+
+
+OFFENDERS = ("faint", "nameless", "repeated", "clipped", "wider")
+
+
+def offenders(page: Page) -> dict[str, list[Any]]:
+    page.evaluate((Path(__file__).parents[1] / "support" / "audit.js").read_text(encoding="utf-8"))
+    found = {name: page.evaluate(f"audit.{name}()") for name in OFFENDERS}
+    levels = page.evaluate("audit.levels()")
+    steps = [(earlier, later) for earlier, later in pairwise([0, *levels]) if later - earlier > 1]
+    return {name: those for name, those in {**found, "headings": steps}.items() if those}
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light"), (PHONE, "dark")])
+def test_readable_by_everyone(running: Running, watch: Callable[..., Watched], size: Any, scheme: str) -> None:
+    running.create("fast", policy="KalmanTS", policy_settings={"drift": 1e-6}, title="A rather long title of a test")
+    with Client(running.url, patience=PATIENCE) as client:
+        session = client.open("fast")
+        for good in (0.9, 0.1):
+            session.tell_many([(decision.id, good) for decision in session.ask_many(300)])
+            session.tell_many([(decision.id, good) for decision in session.ask_many(300)])
+    page = watch(running.url, size=size, scheme=scheme).open("fast")
+    expect(page.locator("#alarm .alarm")).to_be_visible()
+    page.locator("#decisions button").first.click()
+    expect(page.locator(".why table")).to_be_visible()
+    page.locator("figure").nth(1).get_by_text("As a table").click()
+    assert offenders(page) == {}
+    assert page.get_by_role("button", name="Why").first.bounding_box()["x"] < size[0] - 20  # type: ignore[index]
+    page.get_by_role("button", name="New").click()
+    expect(page.get_by_role("dialog", name="New experiment")).to_be_visible()
+    assert offenders(page) == {}
+
+
+def test_the_button_overrides_the_systems_theme(running: Running, watch: Callable[..., Watched]) -> None:
+    page = watch(running.url).open()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(paper) != light
+    page.reload()
+    assert page.evaluate(paper) != light
+    expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(paper) == light
+
+
+def test_every_stop_of_the_keyboard_can_be_seen(running: Running, watch: Callable[..., Watched]) -> None:
+    running.create()
+    page = watch(running.url).open("button")
+    expect(page.locator("#tiles")).to_contain_text("Decisions0")  # nothing more will change
+    seen = []
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        seen.append(
+            page.evaluate(
+                "[document.activeElement.outerHTML.slice(0, 60), getComputedStyle(document.activeElement).outlineWidth]"
+            )
+        )
+    assert "Skip to the experiment" in seen[0][0]
+    assert len({html for html, _ in seen}) > 10
+    assert all(width == "3px" for _, width in seen)
+
+
+# Without a browser
+
+
+def test_the_page_may_load_nothing_but_its_own_files(running: Running) -> None:
+    answer = running.http.get("/")
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    for path in routes.STATIC.iterdir():
+        assert running.http.get(f"/static/{path.name}").content == path.read_bytes()
+        assert "://" not in path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("name", ["..%2Froutes.py", "%2e%2e/routes.py", "routes.py", "", "nothing.js", "a%00.js"])
+def test_no_other_file_is_served(running: Running, name: str) -> None:
+    assert running.http.get(f"/static/{name}").status_code == 404
+
+
+def test_the_stream_needs_a_token_and_an_experiment_that_is_there(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'tokens.db'}"
+    store = Store(url)
+    token = store.add_token("me", "read")
+    store.close()
+    with serving(url) as running:
+        assert running.http.get("/v1/live").status_code == 401
+        assert running.http.get("/v1/policies").status_code == 401
+        with running.http.stream(
+            "GET", "/v1/live?experiment=nowhere", headers={"Authorization": f"Bearer {token}"}
+        ) as answer:
+            text = "".join(answer.iter_text())  # it ends by itself
+        events = dict(re.findall("event: (.*)\ndata: (.*)\n\n", text))
+        assert json.loads(events["refusal"])["error"] == "unknown_experiment"
+
+
+def test_policies_tell_what_they_can_be_told(running: Running) -> None:
+    found = {each["name"]: each for each in running.http.get("/v1/policies").json()}
+    assert next(iter(found)) == "AutoTS"
+    assert "Oracle" not in found
+    settings = {each["name"]: each for each in found["SnoozeItTight"]["settings"]}
+    assert settings["drift"]["needed"]
+    assert settings["confidence"] == {"name": "confidence", "needed": False, "default": 1.0}
