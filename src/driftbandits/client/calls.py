@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 from urllib.parse import quote
 
-from driftbandits.checks import is_reward
+from driftbandits.checks import LARGEST_REWARD, is_reward, shown
 from driftbandits.decisions import (
     ConflictError,
     Decision,
@@ -73,7 +73,7 @@ def ask_many(id: str, count: int) -> Call[list[Decision]]:  # noqa: A002
 def tell(id: str, decision: str, reward: float) -> Call[Outcome]:  # noqa: A002
     """One reward."""
     if not is_reward(reward):
-        raise InputError(f"a reward must be a finite number; got {reward!r}")
+        raise InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}")
     body = {"id": decision, "reward": float(reward)}
     return Call("POST", f"{_at(id)}/tell", body, lambda found: Outcome(found["outcome"]))
 
