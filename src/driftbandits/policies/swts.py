@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftbandits.checks import check_tuning_drift, check_whole
+from driftbandits.checks import FOREVER, check_tuning_drift, check_whole
 from driftbandits.policies.base import Policy
 from driftbandits.policies.posteriors import check_posterior, highest_beta, highest_gaussian, success
-from driftbandits.policies.window import FOREVER, WindowState, drift_window, holds, make_room, slide, start_window
+from driftbandits.policies.window import WindowState, drift_window, holds, make_room, slide, start_window
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftbandits.checks import check_between, check_horizon, check_tuning_drift, check_whole
+from driftbandits.checks import FOREVER, check_between, check_horizon, check_tuning_drift, check_whole
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy
 from driftbandits.policies.ucb import highest_index
-from driftbandits.policies.window import FOREVER, WindowState, drift_window, holds, make_room, slide, start_window
+from driftbandits.policies.window import WindowState, drift_window, holds, make_room, slide, start_window
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class SWUCB(Policy):
     xi: float | None = None
 
     def __post_init__(self) -> None:
-        check_between("xi", self.xi, 1e-9, 1e6)
+        check_between("xi", self.xi, 1e-9, 1e6, optional=True)
         check_between("sigma", self.sigma, 1e-9, 1e9)
         if self.xi is None:
             if self.horizon is None:
