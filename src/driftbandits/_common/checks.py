@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from driftbandits.errors import InputError
 
 LARGEST_REWARD = 1e100
 """Larger rewards would overflow sums of squares; no policy here is asked to bear them."""
+
+LARGEST_CONFIDENCE = 1e6
+"""The factor in SnoozeIt's radii; its shortest window, some thousand times the square, still fits in 64 bits."""
+
+FOREVER = 1 << 60
+"""Steps: no horizon or window is longer, so that sums of a few of them still fit in 64 bits."""
 
 
 def check_whole(name: str, value: float, low: int, high: float = math.inf) -> int:
@@ -23,20 +29,22 @@ def check_whole(name: str, value: float, low: int, high: float = math.inf) -> in
     driftbandits.errors.InputError: n_arms must be a whole number, at least 2; got 1
     """
     if not (_is_number(value) and low <= value <= high and value % 1 == 0):
-        limit = f"at least {low:,}" if high == math.inf else f"from {low:,} to {high:,.0f}"
-        raise InputError(f"{name} must be a whole number, {limit}; got {value!r}")
+        # An end as far away as FOREVER is named to those who passed it.
+        open_end = high == math.inf or (high == FOREVER and not (_is_number(value) and value > high))
+        limit = f"at least {low:,}" if open_end else f"from {low:,} to {high:,}"
+        raise InputError(f"{name} must be a whole number, {limit}; got {shown(value)}")
     return int(value)
 
 
-def check_horizon(horizon: float) -> int:
-    """T must be a whole number of at least one step."""
-    return check_whole("horizon", horizon, 1)
+def check_horizon(horizon: float, low: int = 1) -> int:
+    """T must be a whole number of at least ``low`` steps."""
+    return check_whole("horizon", horizon, low, FOREVER)
 
 
 def check_drift(drift: float) -> float:
     """0 <= delta <= 1: means live in [0, 1], so nothing can drift faster."""
     if not (_is_number(drift) and 0.0 <= drift <= 1.0):
-        raise InputError(f"drift must lie in [0, 1], since means do; got {drift!r}")
+        raise InputError(f"drift must lie in [0, 1], since means do; got {shown(drift)}")
     return float(drift)
 
 
@@ -55,18 +63,26 @@ def check_tuning_drift(owner: str, parameter: str, drift: float | None) -> None:
         )
 
 
-def check_between(name: str, value: float | None, low: float, high: float) -> None:
-    """An optional number must lie in [low, high]."""
-    if value is not None and not (_is_number(value) and low <= value <= high):
-        raise InputError(f"{name} must lie in [{low:g}, {high:g}]; got {value!r}")
+def check_between(name: str, value: float | None, low: float, high: float, *, optional: bool = False) -> None:
+    """A number must lie in [low, high]; an ``optional`` one may be None."""
+    if not (_is_number(value) and low <= value <= high) and not (optional and value is None):
+        raise InputError(f"{name} must lie in [{low:g}, {high:g}]; got {shown(value)}")
+
+
+def check_factor(name: str, value: float, high: float) -> None:
+    """A factor must lie in [1/high, high]."""
+    if not (_is_number(value) and 1 / high <= value <= high):
+        raise InputError(f"{name} must be positive, from {1 / high:g} to {high:g}; got {shown(value)}")
 
 
 def is_reward(value: Any) -> bool:
     """Whether a value can be learnt from: a finite number. True and False count as 1 and 0."""
-    # Asking first for what nearly all are spares the slow look at what counts as a real number.
-    return (type(value) is float or isinstance(value, numbers.Real)) and -LARGEST_REWARD <= float(
-        value
-    ) <= LARGEST_REWARD
+    try:
+        # Asking first for what nearly all are spares the slow look at what counts as a real number.
+        real = type(value) is float or isinstance(value, numbers.Real)
+        return real and -LARGEST_REWARD <= float(value) <= LARGEST_REWARD
+    except OverflowError:  # a whole number or a fraction that is larger than any float
+        return False
 
 
 def check_names(name: str, values: Sequence[str]) -> list[str]:
@@ -82,7 +98,18 @@ def check_names(name: str, values: Sequence[str]) -> list[str]:
     return names
 
 
-def _is_number(value: Any) -> bool:
+def shown(value: Any) -> str:
+    """A value as errors name it: whole, unless it is a number of so many digits that nobody would read them.
+
+    >>> shown(10**400), shown(-1.5)
+    ('about 10^400', '-1.5')
+    """
+    if isinstance(value, int) and abs(value) > LARGEST_REWARD:
+        return f"about {'-' * (value < 0)}10^{math.log10(abs(value)):.0f}"
+    return repr(value)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
     """True and False are answers, not numbers."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
@@ -90,12 +117,15 @@ def _is_number(value: Any) -> bool:
 def check_timeout(timeout: float | None) -> float | None:
     """Seconds after which something is settled; None for never."""
     if timeout is not None and not (is_reward(timeout) and timeout > 0):
-        raise InputError(f"timeout must be a positive number of seconds, or None to wait for ever; got {timeout!r}")
+        raise InputError(
+            f"timeout must be a positive number of seconds, at most {LARGEST_REWARD:g}, or None to wait for ever; "
+            f"got {shown(timeout)}"
+        )
     return None if timeout is None else float(timeout)
 
 
 def check_share(name: str, share: float) -> float:
     """A share of all Decisions."""
     if not (is_reward(share) and 0 <= share <= 1):
-        raise InputError(f"{name} is a share of all Decisions, from 0 to 1; got {share!r}")
+        raise InputError(f"{name} is a share of all Decisions, from 0 to 1; got {shown(share)}")
     return float(share)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-from driftbandits._common.checks import is_reward
+from driftbandits._common.checks import LARGEST_REWARD, is_reward, shown
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import (
     ConflictError,
@@ -70,7 +70,7 @@ def ask_many(id: str, count: int) -> Call[list[Decision]]:
 def tell(id: str, decision: str, reward: float) -> Call[Outcome]:
     """One reward."""
     if not is_reward(reward):
-        raise InputError(f"a reward must be a finite number; got {reward!r}")
+        raise InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}")
     body = {"id": decision, "reward": float(reward)}
     return Call("POST", f"{_at(id)}/tell", body, lambda found: Outcome(found["outcome"]))
 

@@ -8,7 +8,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice, repeat
 from typing import Any
 
-from driftbandits._common.checks import LARGEST_REWARD, check_names, check_share, check_timeout, check_whole, is_reward
+from driftbandits._common.checks import (
+    LARGEST_REWARD,
+    check_names,
+    check_share,
+    check_timeout,
+    check_whole,
+    is_reward,
+    shown,
+)
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import (
     Asked,
@@ -81,7 +89,8 @@ class Session:
         self.timeout, self.default_reward = check_timeout(timeout), default_reward
         if default_reward is not None and not is_reward(default_reward):
             raise InputError(
-                f"default_reward must be a finite number, or None to drop what never comes; got {default_reward!r}"
+                f"default_reward must be a finite number, at most {LARGEST_REWARD:g} in size, or None to drop what "
+                f"never comes; got {shown(default_reward)}"
             )
         self.explore, self.name = check_share("explore", explore), str(name)
         self.remember = check_whole("remember", remember, 0)
@@ -123,7 +132,7 @@ class Session:
 
     def ask_many(self, count: int) -> list[Decision]:
         """So many Decisions at once, all made from what is known now."""
-        count = check_whole("count", count, 1)
+        count = check_whole("count", count, 1, MOST_OPEN)
         now = self._settled_now()
         if self.open + count > MOST_OPEN:
             raise InputError(
@@ -289,7 +298,9 @@ class Session:
     def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:
         """The error that says why such a reward is not taken."""
         if outcome is Outcome.INVALID:
-            return InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {reward!r}")
+            return InputError(
+                f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}"
+            )
         if outcome is Outcome.UNKNOWN:
             return UnknownDecisionError(
                 f"there is no Decision {id!r} here: ids are {self.name}-1 to {self.name}-{self.step}"

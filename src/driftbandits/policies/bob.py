@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_between, check_horizon, check_whole
+from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_whole
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.exponential import mix
 from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
@@ -58,7 +58,7 @@ class BOB(Policy):
         check_horizon(self.horizon)
         check_between("sigma", self.sigma, 0.0, 1e12)
         if self.block is not None:
-            check_whole("block", self.block, 1)
+            check_whole("block", self.block, 1, FOREVER)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The block's length, the number of windows, gamma, the scale Q of rewards, and the index's width at N = 1."""

@@ -43,7 +43,7 @@ class DiscountedTS(Policy):
 
     def __post_init__(self) -> None:
         check_posterior(self.posterior, self.sigma)
-        check_between("discount", self.discount, SMALLEST_DISCOUNT, 1.0)
+        check_between("discount", self.discount, SMALLEST_DISCOUNT, 1.0, optional=True)
         if self.discount is None:
             check_tuning_drift("DiscountedTS", "discount", self.drift)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_drift, check_horizon
+from driftbandits._common.checks import check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.posteriors import success
@@ -71,8 +71,7 @@ class DriftUCB(Policy):
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
         check_drift(self.drift)
-        if not 0 < self.risk < math.inf:
-            raise InputError(f"risk must be positive and finite; got {self.risk!r}")
+        check_factor("risk", self.risk, 1e100)
         if self.kl not in DIVERGENCES:
             raise InputError(f"unknown kl {self.kl!r}; choose one of {', '.join(DIVERGENCES)}")
 

@@ -40,7 +40,7 @@ class DUCB(Policy):
     xi: float = 0.6
 
     def __post_init__(self) -> None:
-        check_between("discount", self.discount, SMALLEST_DISCOUNT, 1.0)
+        check_between("discount", self.discount, SMALLEST_DISCOUNT, 1.0, optional=True)
         check_between("xi", self.xi, 0.0, 1e6)
         if self.discount is None:
             check_tuning_drift("DUCB", "discount", self.drift)

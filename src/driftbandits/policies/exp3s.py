@@ -60,8 +60,8 @@ class Exp3S(Policy):
                 raise InputError(
                     "Exp3S's gamma grows with V = drift * T, and drift=0 would stop exploring: give gamma=..."
                 )
-        check_between("alpha", self.alpha, 1e-15, 1.0)
-        check_between("gamma", self.gamma, 1e-12, 1.0)
+        check_between("alpha", self.alpha, 1e-15, 1.0, optional=True)
+        check_between("gamma", self.gamma, 1e-12, 1.0, optional=True)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """alpha, the share of all weights that each takes, and gamma."""

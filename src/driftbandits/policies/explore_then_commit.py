@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_horizon, check_whole
+from driftbandits._common.checks import FOREVER, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
 
@@ -38,7 +38,7 @@ class ExploreThenCommit(Policy):
 
     def __post_init__(self) -> None:
         if self.pulls is not None:
-            check_whole("pulls", self.pulls, 1)
+            check_whole("pulls", self.pulls, 1, FOREVER)
         elif self.horizon is None:
             raise InputError("ExploreThenCommit needs horizon to choose its pulls, or pulls=... itself")
         else:

@@ -75,8 +75,8 @@ class GLRUCB(Policy):
             check_horizon(self.horizon)
         elif self.exploration is None or self.risk is None:
             raise InputError("GLRUCB needs horizon, or both exploration=... and risk=...")
-        check_between("exploration", self.exploration, 0.0, 1.0)
-        check_between("risk", self.risk, 1e-300, 1.0)
+        check_between("exploration", self.exploration, 0.0, 1.0, optional=True)
+        check_between("risk", self.risk, 1e-300, 1.0, optional=True)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The share of forced exploration in the first episode, and the risk of a false alarm the test is set to."""
@@ -207,7 +207,7 @@ def _begin_episode(state: GLRUCBState) -> None:
     run = state.run[0]
     run.episode += 1
     share = min(1.0, run.exploration * math.sqrt(run.episode))
-    run.period = int(len(state.arms) / share) if share > 0.0 else NEVER
+    run.period = int(len(state.arms) / share) if share > len(state.arms) / NEVER else NEVER
 
 
 @kernel

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_between, check_drift, check_horizon, check_whole
+from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
 
 NEVER = 1 << 60
+LONGEST_WINDOW = 1_000_000
+"""Of every arm so many rewards are kept, from the start."""
 
 
 class MUCBState(NamedTuple):
@@ -65,13 +67,13 @@ class MUCB(Policy):
         if self.changes is not None and self.drift is not None:
             raise InputError("MUCB takes changes (abrupt) or drift (slow), not both")
         if self.changes is not None:
-            check_whole("changes", self.changes, 1)
+            check_whole("changes", self.changes, 1, FOREVER)
         if self.drift is not None:
             check_drift(self.drift)
-        if check_whole("window", self.window, 2) % 2:
+        if check_whole("window", self.window, 2, LONGEST_WINDOW) % 2:
             raise InputError(f"window must be even, for its halves are compared; got {self.window!r}")
-        check_between("threshold", self.threshold, 0.0, 1e300)
-        check_between("exploration", self.exploration, 0.0, 1.0)
+        check_between("threshold", self.threshold, 0.0, 1e300, optional=True)
+        check_between("exploration", self.exploration, 0.0, 1.0, optional=True)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The threshold b and the share of exploration."""
@@ -99,7 +101,7 @@ class MUCB(Policy):
             records(1, count="i8", step="i8", arm="i8", statistic="f8", threshold="f8"),
         )
         state.run.b = chosen["threshold"]
-        state.run.period = int(n_arms / chosen["exploration"]) if chosen["exploration"] > 0 else NEVER
+        state.run.period = int(min(n_arms / chosen["exploration"], NEVER)) if chosen["exploration"] > 0 else NEVER
         return state
 
     def select(self, state: MUCBState, rng: np.random.Generator) -> int:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_between, check_drift, check_horizon, check_whole
+from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.exponential import draw_arm, mix
@@ -54,8 +54,8 @@ class Rexp3(Policy):
                     "Rexp3's batch is (T/V)^(2/3) with V = drift * T, undefined for drift=0: give batch=..."
                 )
         else:
-            check_whole("batch", self.batch, 1)
-        check_between("gamma", self.gamma, 1e-12, 1.0)
+            check_whole("batch", self.batch, 1, FOREVER)
+        check_between("gamma", self.gamma, 1e-12, 1.0, optional=True)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The batch length and gamma."""
@@ -63,7 +63,7 @@ class Rexp3(Policy):
         batch = self.batch
         if batch is None:
             assert self.drift is not None
-            batch = math.ceil(spread ** (1 / 3) * (1 / self.drift) ** (2 / 3))
+            batch = math.ceil(min(spread ** (1 / 3) * (1 / self.drift) ** (2 / 3), FOREVER))
         gamma = min(1.0, math.sqrt(spread / ((math.e - 1) * batch))) if self.gamma is None else self.gamma
         return {"batch": int(batch), "gamma": gamma}
 

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_drift, check_horizon
+from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
-from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.policies._parts.hulls import has_room, new_pool, new_vertices
 from driftbandits.policies._parts.hulls import with_room as with_vertices
@@ -80,8 +79,7 @@ class SnoozeItK(Policy):
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
         check_drift(self.drift)
-        if not 0 < self.confidence < math.inf:
-            raise InputError(f"confidence must be positive and finite; got {self.confidence!r}")
+        check_factor("confidence", self.confidence, LARGEST_CONFIDENCE)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """r(1), and C of the threshold C sqrt(w) on sums of differences."""

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_drift, check_horizon
+from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
-from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
     forget_windows,
@@ -70,8 +69,7 @@ class SnoozeItTight(Policy):
     def __post_init__(self) -> None:
         check_horizon(self.horizon)
         check_drift(self.drift)
-        if not 0 < self.confidence < math.inf:
-            raise InputError(f"confidence must be positive and finite; got {self.confidence!r}")
+        check_factor("confidence", self.confidence, LARGEST_CONFIDENCE)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """r(1), and C of the threshold C sqrt(w) on sums of differences."""

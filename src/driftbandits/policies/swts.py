@@ -7,17 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftbandits._common.checks import check_tuning_drift, check_whole
+from driftbandits._common.checks import FOREVER, check_tuning_drift, check_whole
 from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian, success
-from driftbandits.policies._parts.window import (
-    FOREVER,
-    WindowState,
-    drift_window,
-    holds,
-    make_room,
-    slide,
-    start_window,
-)
+from driftbandits.policies._parts.window import WindowState, drift_window, holds, make_room, slide, start_window
 from driftbandits.policies.base import Policy
 
 

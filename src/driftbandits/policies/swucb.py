@@ -8,18 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftbandits._common.checks import check_between, check_horizon, check_tuning_drift, check_whole
+from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_tuning_drift, check_whole
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.ucb import highest_index
-from driftbandits.policies._parts.window import (
-    FOREVER,
-    WindowState,
-    drift_window,
-    holds,
-    make_room,
-    slide,
-    start_window,
-)
+from driftbandits.policies._parts.window import WindowState, drift_window, holds, make_room, slide, start_window
 from driftbandits.policies.base import Policy
 
 
@@ -53,7 +45,7 @@ class SWUCB(Policy):
     xi: float | None = None
 
     def __post_init__(self) -> None:
-        check_between("xi", self.xi, 1e-9, 1e6)
+        check_between("xi", self.xi, 1e-9, 1e6, optional=True)
         check_between("sigma", self.sigma, 1e-9, 1e9)
         if self.xi is None:
             if self.horizon is None:

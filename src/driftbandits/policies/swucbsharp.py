@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftbandits._common.checks import check_between, check_drift, check_horizon
+from driftbandits._common.checks import FOREVER, check_between, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.ucb import highest_index
-from driftbandits.policies._parts.window import FOREVER, WindowState, holds, make_room, slide, start_window
+from driftbandits.policies._parts.window import WindowState, holds, make_room, slide, start_window
 from driftbandits.policies.base import Policy
 
 ROUNDING = 1e-9
@@ -43,16 +43,17 @@ class SWUCBSharp(Policy):
     lam: float | None = None
 
     def __post_init__(self) -> None:
-        check_between("nu", self.nu, 0.0, 1.0)
-        check_between("alpha", self.alpha, 0.0, 1.0)
-        if self.lam is not None and not (math.isfinite(self.lam) and self.lam > 0):
-            raise InputError(f"lam must be positive and finite; got {self.lam!r}")
+        check_between("nu", self.nu, 0.0, 1.0, optional=True)
+        check_between("alpha", self.alpha, 0.0, 1.0, optional=True)
+        if self.lam is not None:
+            check_factor("lam", self.lam, 1e6)
+        if self.horizon is not None:
+            check_horizon(self.horizon)
         if self.drift is not None and self.nu is not None:
             raise InputError("SWUCBSharp takes drift (slow) or nu (abrupt), not both")
         if self.alpha is None and self.nu is None:
             if self.horizon is None or self.drift is None:
                 raise InputError("SWUCBSharp needs horizon and drift (or nu) to choose alpha, or alpha=... itself")
-            check_horizon(self.horizon)
             check_drift(self.drift)
             if self.drift == 0:
                 raise InputError(

@@ -54,6 +54,8 @@ class Simulation:
     seconds: dict[str, Array]
     events: dict[str, pl.DataFrame]
     versions: dict[str, str]
+    with_events: bool = False
+    """Whether events were asked for; there may be none, where no policy notes any."""
 
     def summary(self) -> pl.DataFrame:
         """One row a policy: mean regret at T with its 95 % interval (Student's), realised regret, cost per step."""
@@ -125,7 +127,7 @@ class Simulation:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one Parquet file: a row for each policy and run, and the recipe in its metadata."""
         done = {name: {run: self._run(name, run) for run in range(self.runs)} for name in self.regret}
-        numbers = {"seed": self.seed, "runs": self.runs, "times": self.times.tolist(), "events": bool(self.events)}
+        numbers = {"seed": self.seed, "runs": self.runs, "times": self.times.tolist(), "events": self.with_events}
         described = _describe(self.policies, self.instance, self.noise, {**numbers, "versions": self.versions})
         write_runs(path, done, described)
 
@@ -158,7 +160,7 @@ class Simulation:
             seed=self.seed,
             workers=workers,
             checkpoints=len(self.times),
-            events=bool(self.events),
+            events=self.with_events,
         )
 
 
@@ -225,12 +227,14 @@ def _checkpoint_times(horizon: int, count: int) -> Array:
 
 
 def _describe(policies: Mapping[str, Any], instance: Instance, noise: Noise, numbers: dict[str, Any]) -> dict[str, Any]:
-    """All that is needed to run it again, as JSON."""
+    """All that is needed to run it again, as JSON. A policy that ``load`` could not build is a description already."""
     return {
         **numbers,
         "noise": describe(noise),
         "instance": describe_instance(instance),
-        "policies": {name: describe(policy) for name, policy in policies.items()},
+        "policies": {
+            name: policy if isinstance(policy, dict) else describe(policy) for name, policy in policies.items()
+        },
     }
 
 
@@ -272,6 +276,7 @@ def _assemble(
         seconds=stacked("seconds"),
         events=_event_tables(done) if numbers["events"] else {},
         versions=numbers["versions"],
+        with_events=numbers["events"],
     )
 
 

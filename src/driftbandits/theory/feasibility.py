@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from driftbandits._common.checks import check_drift, check_horizon
+from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.theory.constants import C1
 
@@ -65,8 +65,7 @@ steps, and a snooze needs 1,731; so it is round robin. A drift below about 9.62e
     T, drift = check_horizon(horizon), check_drift(drift)
     if variant not in _RULES:
         raise InputError(f"unknown variant {variant!r}; choose one of {', '.join(_RULES)}")
-    if not 0 < confidence < math.inf:
-        raise InputError(f"confidence must be positive and finite; got {confidence!r}")
+    check_factor("confidence", confidence, LARGEST_CONFIDENCE)
     rule, log_t = _RULES[variant], math.log(T)
     window = _smallest_window(rule, confidence, log_t)
     gap = confidence * math.sqrt(rule.c * log_t) / math.sqrt(window)

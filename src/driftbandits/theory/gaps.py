@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_horizon
 from driftbandits._compile.kernels import kernel, loop
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
@@ -55,7 +55,7 @@ def gap_profile(means: Any, *, c0: float = C0, horizon: int | None = None) -> Ga
     [0, 0, 4606]
     """
     table = two_arms(means).means
-    T = len(table) if horizon is None else check_whole("horizon", horizon, len(table))
+    T = len(table) if horizon is None else check_horizon(horizon, len(table))
     if not 0 < c0 < math.inf:
         raise InputError(f"c0 must be positive and finite; got {c0!r}")
     c = c0 * math.log(T)

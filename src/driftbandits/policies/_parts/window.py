@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from driftbandits._common.checks import FOREVER
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Records, records
 
 FIRST_ROOM = 64
-FOREVER = 1 << 60
 WINDOW = {"t": "i8", "window": "i8", "refresh_at": "i8"}
 
 

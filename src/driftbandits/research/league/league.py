@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.files import written_whole
 from driftbandits.instances.base import HORIZON
 from driftbandits.research.league.page import compose, shipped
@@ -45,7 +45,7 @@ def league(
     Worlds played by an earlier call are kept; ``again`` plays them once more, as one should after changing the
     package's code. Regrets depend on ``runs``, ``seed`` and ``horizon`` alone, never on ``workers``.
     """
-    settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_whole("horizon", horizon, 2))
+    settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_horizon(horizon, 2))
     workers = None if workers is None else check_whole("workers", workers, 1)
     played = play(settings, out, workers, again)
     table = run_table(played, settings.horizon)

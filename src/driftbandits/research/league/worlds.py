@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits import instances
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_horizon
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Bernoulli, Gaussian, Noise
@@ -101,7 +101,7 @@ def needs(words: str) -> set[str]:
 
 def worlds(horizon: int) -> Iterator[World]:
     """All worlds of the league, in a fixed order."""
-    if check_whole("horizon", horizon, 1) < SHORTEST:
+    if check_horizon(horizon) < SHORTEST:
         raise InputError(f"the league's worlds need horizon >= {SHORTEST:,}; got {horizon:,}")
     yield World("separated", "separated", DRIFTING, instances.separated(horizon), USUAL)
     yield World("toggling", "toggling", DRIFTING, instances.toggling(horizon), USUAL)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.files import written_whole
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances.base import HORIZON
@@ -39,7 +39,7 @@ def reproduce(
     """
     from driftbandits.research.report.page import write_report
 
-    settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_whole("horizon", horizon, 2))
+    settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_horizon(horizon, 2))
     workers = None if workers is None else check_whole("workers", workers, 1)
     groups = _groups(only)
     needed = {*groups, *(need for group in groups for need in NEEDS.get(group, ()))}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.intervals import share_interval
 from driftbandits._compile.kernels import kernel, loop
 from driftbandits.errors import InputError
@@ -74,7 +74,7 @@ def critical_confidences(
 
     ``noise`` is ``Gaussian(0.5)`` unless given, ``instance`` two arms that stay at 1/2.
     """
-    T, runs = check_whole("horizon", horizon, 2), check_whole("runs", runs, 1)
+    T, runs = check_horizon(horizon, 2), check_whole("runs", runs, 1)
     noise = Gaussian(0.5) if noise is None else noise
     world = stationary(T, (0.5, 0.5)) if instance is None else instance
     if world.horizon != T:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.fits import PowerLaw, fit_line, fit_power_law
 from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import InputError
@@ -150,7 +150,7 @@ def mild_drift(
 
     rows = []
     for horizon in horizons:
-        T = check_whole("horizon", horizon, 2)
+        T = check_horizon(horizon, 2)
         drift = math.sqrt(math.log(T)) / T**1.5
         moved = drift * np.arange(T)
         world = Instance(np.column_stack([0.5 + gap / 2 - moved, 0.5 - gap / 2 + moved]), name="mild drift")

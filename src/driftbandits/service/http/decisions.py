@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Decision, Outcome, TooOldError, UnknownDecisionError, step_of
 from driftbandits.service.core.held import Held
@@ -149,5 +150,5 @@ def _decision(decision: Decision) -> str:
 def _check_batch(service: Service, count: int) -> int:
     most = service.settings.most_batch
     if count > most:
-        raise InputError(f"one request holds at most {most:,}; got {count:,}: send several requests")
+        raise InputError(f"one request holds at most {most:,}; got {shown(count)}: send several requests")
     return count
