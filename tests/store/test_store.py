@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,16 +16,15 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import create_engine, inspect, text, update
+from sqlalchemy import inspect, update
 
 import driftbandits as db
-import postgres
 import systems
 from clock import Clock
-from driftbandits.live.decisions import Asked, Outcome, Told
-from driftbandits.store import FencedError, StoreError, database, history
+from driftbandits.live.decisions import Asked
+from driftbandits.store import FencedError, StoreError, history
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.schema import REVISION, metadata, snapshots
+from driftbandits.store.schema import snapshots
 from driftbandits.testing.store import fold
 from lively import lively
 from waiting import wait_until
@@ -253,227 +251,6 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(db.InputError, match=r"must end in .parquet, .csv or .jsonl"):
         store.export("x", tmp_path / "x.xlsx")
     assert list(tmp_path.iterdir()) == []
-
-
-# Schema
-
-
-def test_migrations_make_the_tables_that_the_code_knows(tmp_path: Path) -> None:
-    from alembic.script import ScriptDirectory
-
-    from driftbandits.store.migrate import MIGRATIONS
-
-    assert ScriptDirectory(MIGRATIONS, version_locations=[MIGRATIONS]).get_current_head() == REVISION
-    db.Store(f"sqlite:///{tmp_path / 'migrated.db'}").close()
-    made = create_engine(f"sqlite:///{tmp_path / 'made.db'}")
-    metadata.create_all(made)
-    made.dispose()
-    migrated, created = (_tables(tmp_path / name) for name in ("migrated.db", "made.db"))
-    assert migrated.pop("alembic_version")
-    assert migrated == created
-
-
-def _tables(path: Path) -> dict[str, str]:
-    connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-    connection.close()
-    return {name: " ".join(sql.split()) for name, sql in rows}
-
-
-def test_migrations_make_the_tables_that_the_code_knows_on_postgres() -> None:
-    from alembic.autogenerate import compare_metadata
-    from alembic.migration import MigrationContext
-
-    found = []
-    with postgres.database() as url, postgres.database() as other:
-        db.Store(url).close()
-        made = create_engine(other.replace("postgresql", "postgresql+psycopg"))
-        metadata.create_all(made)
-        for engine in (made, create_engine(url.replace("postgresql", "postgresql+psycopg"))):
-            with engine.connect() as connection:
-                assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-                rows = connection.execute(text("SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'")).scalars()
-                found.append({row for row in rows if "alembic" not in row})
-            engine.dispose()
-    assert found[0] == found[1]
-    assert len(found[0]) >= 8
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_many_may_open_a_new_database_at_once(tmp_path: Path, kind: str) -> None:
-    def check(url: str) -> None:
-        program = "import sys, driftbandits as db; sys.stdin.read(1); print(len(db.Store(sys.argv[1]).experiments()))"
-        opening = [
-            subprocess.Popen(
-                [sys.executable, "-c", program, url],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            for _ in range(4)
-        ]
-        for process in opening:
-            assert process.stdin
-            process.stdin.write(b"!")
-            process.stdin.flush()
-        for process in opening:
-            said, error = process.communicate()
-            assert said == b"0\n", error.decode()
-
-    if kind == "sqlite":
-        check(f"sqlite:///{tmp_path / 'store.db'}")
-    else:
-        with postgres.database() as url:
-            check(url)
-
-
-def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = db.Store(url)
-    with store._database.writing() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(db.InputError, match=r"newer version \(schema 9999.*pip install --upgrade"):
-        db.Store(url)
-
-
-# Refusals
-
-
-@pytest.mark.parametrize(
-    "url", ["", "file.db", "mysql://here/x", "sqlite+other:///x", "postgresql://h:port/x", 3, None]
-)
-def test_urls_that_make_no_sense(url: Any) -> None:
-    with pytest.raises(db.InputError, match="a Store's URL looks like"):
-        db.Store(url)
-
-
-def test_files_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StoreError, match="does the folder exist"):
-        db.Store(f"sqlite:///{tmp_path / 'nowhere' / 'x.db'}")
-    with pytest.raises(db.InputError, match="there is no file"):
-        db.Store(f"sqlite:///{tmp_path / 'x.db'}", existing=True)
-    (tmp_path / "text.db").write_text("this is no database, whatever its name says " * 100)
-    with pytest.raises(StoreError, match="is not an SQLite database"):
-        db.Store(f"sqlite:///{tmp_path / 'text.db'}")
-    db.Store(f"sqlite:///{tmp_path / 'good.db'}").create("x", arms=["a", "b"])
-    with pytest.raises(StoreError, match="is read-only"):
-        db.Store(f"sqlite:///file:{tmp_path / 'good.db'}?mode=ro&uri=true").acquire("x")
-    monkeypatch.setattr("driftbandits.store.database.PATIENCE", 0.1)
-    holder = sqlite3.connect(tmp_path / "good.db", isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    store = db.Store(f"sqlite:///{tmp_path / 'good.db'}")  # who only reads need not wait
-    assert store.experiment("x").last_seq == 0
-    with pytest.raises(StoreError, match="locked by another program"):
-        store.acquire("x")
-    holder.close()
-    assert store.acquire("x").seq == 0
-
-
-def test_servers_that_do_not_answer_keep_the_password_secret() -> None:
-    with pytest.raises(StoreError, match="refused") as caught:
-        db.Store(f"postgresql://me:secret@127.0.0.1:{postgres._free_port()}/x")
-    assert "secret" not in str(caught.value)
-    with postgres.database() as url, pytest.raises(StoreError, match="does not exist"):
-        db.Store(url + "0")
-
-
-def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
-    store = db.Store(f"sqlite:///{tmp_path / 'store.db'}")
-    with store.open("x", arms=["a", "b"]) as session:
-        session.ask_many(10)
-        with store._database.reading() as connection:
-            pages = connection.execute(text("PRAGMA page_count")).scalar_one()
-        store.close()  # so that the limit is set in a new connection
-        from sqlalchemy import event
-
-        def full(connection: Any, _: Any) -> None:
-            connection.execute(f"PRAGMA max_page_count = {pages}")
-
-        event.listen(store._database.engine, "connect", full)
-        with pytest.raises(StoreError, match="disk is full"):
-            session.ask_many(10_000)
-        event.remove(store._database.engine, "connect", full)
-        store.close()
-        assert session.ask().step == 11
-    assert store.experiment("x").last_seq == 11
-
-
-TERMINATE = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-"""
-
-
-def test_a_lost_connection_loses_nothing() -> None:
-    with postgres.database() as url:
-        store = db.Store(url)
-        with store.open("x", arms=["a", "b"]) as session:
-            first = session.ask()
-            good = store._log.insert
-
-            def cut(connection: Any, rows: Any) -> None:
-                good(connection, rows)
-                with store._database.reading() as another:
-                    another.execute(text(TERMINATE))
-
-            store._log.insert = cut  # type: ignore[method-assign]
-            with pytest.raises(StoreError):
-                session.tell(first.id, 0.5)
-            store._log.insert = good  # type: ignore[method-assign]
-            assert session.tell(first.id, 0.75) is Outcome.NEW
-            assert session.ask().step == 2
-        assert isinstance(told := store.reward("x", 1), Told)
-        assert told.reward == 0.75
-        store.close()
-
-
-def test_a_connection_that_died_while_idle_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "IDLE", 0.0)
-    with postgres.database() as url:
-        store = db.Store(url)
-        with store.open("x", arms=["a", "b"]) as session:
-            session.ask()
-            admin = create_engine(url.replace("postgresql", "postgresql+psycopg"))
-            with admin.connect() as connection:
-                connection.execute(text(TERMINATE))
-            admin.dispose()
-            assert session.ask().step == 2
-        store.close()
-
-
-def test_commits_are_on_disk(tmp_path: Path) -> None:
-    """A database may be set up to acknowledge before that; ours may not."""
-    with db.Store(f"sqlite:///{tmp_path / 'store.db'}")._database.writing() as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
-    with postgres.database() as url:
-        admin = create_engine(url.replace("postgresql", "postgresql+psycopg"), isolation_level="AUTOCOMMIT")
-        with admin.connect() as connection:
-            connection.execute(text(f"ALTER DATABASE {admin.url.database} SET synchronous_commit = off"))
-        admin.dispose()
-        store = db.Store(url)
-        with store._database.writing() as connection:
-            assert connection.execute(text("SHOW synchronous_commit")).scalar() == "on"
-        store.close()
-
-
-def test_without_what_it_needs_a_store_says_so() -> None:
-    program = """
-import sys
-sys.meta_path.insert(0, type("Without", (), {"find_spec": staticmethod(lambda name, *_: (_ for _ in ()).throw(
-    ModuleNotFoundError(name)) if name.split(".")[0] in ("sqlalchemy", "alembic") else None)})())
-import importlib.util
-plain = importlib.util.find_spec
-importlib.util.find_spec = lambda name: None if name in ("sqlalchemy", "alembic") else plain(name)
-import driftbandits as db
-from driftbandits import *
-db.testing.check_instance
-try:
-    db.Store("sqlite://")
-except db.InputError as error:
-    print(error)
-"""
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "pip install 'driftbandits[serve]'" in answer.stdout, answer.stderr
 
 
 # Holders

@@ -1,0 +1,121 @@
+"""Instances as files: read back, refused when damaged, explained when wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from driftbandits import instances
+from driftbandits.errors import InputError
+from driftbandits.instances import Instance, table
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Callable[[str], Path]:
+    def save(ending: str) -> Path:
+        path = tmp_path / f"means{ending}"
+        instances.walk(horizon=200, seed=4).save(path)
+        return path
+
+    return save
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet", ".NPZ", ".Csv"])
+def test_tables_come_back(ending: str, saved: Callable[[str], Path]) -> None:
+    instance = table(saved(ending), drift=1 / 48_000)
+    assert np.array_equal(instance.means, instances.walk(horizon=200, seed=4).means)
+    assert instance.name == "means"
+    assert instance.recipe is None
+
+
+@pytest.mark.parametrize("ending", [".npz", ".parquet"])
+def test_cut_files_are_refused_wherever_they_are_cut(ending: str, saved: Callable[[str], Path]) -> None:
+    path = saved(ending)
+    content = path.read_bytes()
+    for length in [*range(0, len(content), 97), len(content) - 1]:
+        path.write_bytes(content[:length])
+        with pytest.raises(InputError, match="empty" if length == 0 else "damaged"):
+            table(path)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
+def test_altered_files_are_read_or_refused_and_nothing_else(ending: str, saved: Callable[[str], Path]) -> None:
+    path = saved(ending)
+    content = path.read_bytes()
+    refused = 0
+    for position in [*range(0, len(content), 41), *range(100), *range(len(content) - 100, len(content))]:
+        path.write_bytes(content[:position] + bytes([content[position] ^ 0xFF]) + content[position + 1 :])
+        try:
+            table(path)
+        except InputError:
+            refused += 1
+    assert refused > 100
+
+
+@pytest.mark.parametrize("ending", [".npz", ".parquet"])
+def test_files_of_another_kind_are_refused(ending: str, saved: Callable[[str], Path]) -> None:
+    path = saved(ending)
+    with path.open("wb") as file:
+        np.save(file, np.full((3, 2), 0.5))
+    with pytest.raises(InputError, match="damaged"):
+        table(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("arm_0,arm_1\n", "no rows"),
+        ("arm_0,arm_1\n0.5,0.5\n0.5,0.5,0.5\n", "one length of rows"),
+        ("arm_0,arm_1\n0.5,0.5\n0.5\n", "'arm_1' has an empty cell where step 2 needs a number"),
+        ("arm_0,arm_1\n0.5,high\n", "'arm_1' has 'high' where step 1 needs a number"),
+        ("arm_0,arm_1\n0.5,nan\n", r"every mean must lie in \[0, 1\]; arm 1 at step 1 has nan"),
+        ("arm_0,arm_1\n0.5,0.5\n0.5,7\n", "arm 1 at step 2 has 7"),
+        ("0.5,0.5\n0.4,0.6\n", "line of column names"),
+        ("arm_0\n0.5\n", "at least 2 arms"),
+        ("arm_0,arm_1\n0.5,\xff\n", "invalid utf-8"),
+    ],
+)
+def test_wrong_csv_files_are_explained(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "means.csv"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match=message) as caught:
+        table(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_csv_file_may_begin_with_whole_numbers_and_have_spaces(tmp_path: Path) -> None:
+    path = tmp_path / "means.csv"
+    path.write_text("red, blue\n" + "0, 1\n" * 2_000 + "0.25, 0.75\n")
+    assert table(path).means[-1].tolist() == [0.25, 0.75]
+
+
+def test_other_wrong_files_are_explained(tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", rewards=[0.5])
+    np.savez(tmp_path / "flat.npz", means=[0.5, 0.5])
+    np.savez(tmp_path / "objects.npz", means=np.array([{}, {}], dtype=object))
+    (tmp_path / "folder.csv").mkdir()
+    pl.DataFrame({"arm_0": [0.5], "day": [True]}).write_parquet(tmp_path / "flag.parquet")
+    for name, message in {
+        "missing.csv": "there is no such file",
+        "folder.csv": "it is a directory",
+        "means.txt": r"must end in \.npz, \.csv or \.parquet",
+        "other.npz": "no array named means; its arrays are: rewards",
+        "flat.npz": "two axes",
+        "objects.npz": "archive of numbers",
+        "flag.parquet": "column 'day' holds Boolean",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            table(tmp_path / name)
+    with pytest.raises(InputError, match=r"use \.npz, \.csv or \.parquet"):
+        instances.stationary(horizon=1).save(tmp_path / "means.xlsx")
+
+
+def test_a_table_keeps_its_promise_of_drift(tmp_path: Path) -> None:
+    Instance([[0.5, 0.1], [0.5, 0.4]]).save(tmp_path / "fast.npz")
+    with pytest.raises(InputError, match=r"fast\.npz: the instance breaks the declared drift 0\.1"):
+        table(tmp_path / "fast.npz", drift=0.1)

@@ -1,0 +1,150 @@
+"""Runs that are kept, stopped, cut short or go wrong: nothing finished is lost, and progress is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+import systems
+from comparison import POLICIES, T, same
+from stubborn import Stubborn
+from waiting import started
+
+
+def test_keep_goes_on_where_it_was(world: db.Instance, result: db.Simulation, tmp_path: Path) -> None:
+    """A file with a third of the runs is finished, and none of those runs is made again."""
+    from driftbandits.simulation.parquet import read_runs, write_runs
+
+    path = tmp_path / "kept.parquet"
+    policies = {name: POLICIES[name] for name in ("SW-UCB#", "Rexp3")}
+    whole = db.simulate(policies, world, runs=6, seed=11, keep=path)
+    recipe, done = read_runs(path)
+    part = {name: {run: runs[run] for run in (1, 4)} for name, runs in done.items()}
+    write_runs(path, part, {key: value for key, value in recipe.items() if key != "format"})
+    with pytest.raises(db.InputError, match="not finished, 8 runs are missing"):
+        db.Simulation.load(path)
+    resumed = db.simulate(policies, world, runs=6, seed=11, keep=path)
+    assert same(whole, resumed, "Rexp3")
+    assert resumed.seconds["Rexp3"][4] == whole.seconds["Rexp3"][4]
+    assert same(db.Simulation.load(path), whole, "SW-UCB#")
+    with pytest.raises(db.InputError, match=r"another simulation .*different seed"):
+        db.simulate(policies, world, runs=6, seed=12, keep=path)
+
+
+def test_keep_knows_plain_objects_and_numpy_numbers_again(world: db.Instance, tmp_path: Path) -> None:
+    """A plain object's looks have its address in them, which is another one tomorrow."""
+    path = tmp_path / "kept.parquet"
+    numbers = db.SWUCBSharp(np.int64(T), np.float64(1e-3))  # type: ignore[arg-type]
+    first = db.simulate({"it": Stubborn(), "sw": numbers}, world, runs=2, keep=path)
+    written, another = path.stat().st_mtime_ns, Stubborn()
+    again = db.simulate({"it": another, "sw": POLICIES["SW-UCB#"]}, world, runs=2, keep=path)
+    assert path.stat().st_mtime_ns == written
+    assert same(first, again, "it")
+    with pytest.raises(db.InputError, match=r"different noise"):
+        db.simulate({"it": another, "sw": numbers}, world, db.Bernoulli(), runs=2, keep=path)
+
+
+def test_a_place_that_cannot_be_kept_in_is_known_before_the_work(tmp_path: Path) -> None:
+    class Busy(Stubborn):
+        def update(self, state: list[int], arm: int, reward: float) -> None:
+            raise AssertionError("played a step")
+
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(db.InputError, match="cannot write"):
+        db.simulate({"it": Busy()}, db.instances.stationary(10), runs=1, keep=tmp_path / "file" / "runs.parquet")
+
+
+def test_a_policy_that_does_not_fit_leaves_no_file(tmp_path: Path) -> None:
+    three = db.instances.stationary(10, (0.1, 0.2, 0.3))
+    with pytest.raises(db.InputError, match="exactly 2 arms"):
+        db.simulate({"it": db.SnoozeIt(T, 1e-3)}, three, runs=1, keep=tmp_path / "runs.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+class Strays(Stubborn):
+    """Pulls an arm that does not exist at its fourth step."""
+
+    def __init__(self, arm: int) -> None:
+        self.arm = arm
+
+    def select(self, state: list[int], rng: np.random.Generator) -> int:
+        return self.arm if sum(state) == 3 else 0
+
+
+@pytest.mark.parametrize("arm", [-1, 2])
+def test_the_step_of_an_arm_that_does_not_exist_is_named(arm: int) -> None:
+    with pytest.raises(db.InputError, match=f"Strays chose arm {arm} at step 4, which does not exist: arms are 0 to 1"):
+        db.simulate({"it": Strays(arm)}, db.instances.stationary(10), runs=1)
+
+
+def test_progress_on_a_terminal() -> None:
+    """Standard error is a pseudo-terminal; the bar fills as runs end: the eleventh of 25 waits until that was seen."""
+    pty = pytest.importorskip("pty")
+    program = (
+        "import driftbandits as db\n"
+        "class Waits:\n"
+        "    runs = 0\n"
+        "    def init(self, n_arms): pass\n"
+        "    def select(self, state, rng):\n"
+        "        Waits.runs += 1\n"
+        "        if Waits.runs == 11: input()\n"
+        "        return 0\n"
+        "    def update(self, state, arm, reward): pass\n"
+        "db.simulate({'it': Waits()}, db.instances.stationary(1), runs=25, workers=1)\n"
+    )
+    ours, theirs = pty.openpty()
+    own = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with started("-c", program, stdin=subprocess.PIPE, stderr=theirs, env=own) as process:
+        assert process.stdin
+        os.close(theirs)
+        seen = b""
+        with suppress(OSError):  # how a pseudo-terminal says that its other end was closed
+            while piece := os.read(ours, 4096):
+                seen += piece
+                if b" 40%" in seen and not process.stdin.closed:
+                    process.stdin.write("\n")
+                    process.stdin.close()
+        os.close(ours)
+        assert process.wait() == 0, seen.decode()
+    assert b" 40%" in seen
+    assert b"simulating" in seen
+    assert b"M steps/s" in seen
+
+
+@systems.signals
+def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "kept.parquet"
+    program = (
+        "import driftbandits as db\n"
+        "from driftbandits.simulation.engine import Job\n"
+        "play = Job.play\n"
+        "def tell(job, run, *rest):\n"
+        "    result = play(job, run, *rest)\n"
+        "    print('stopped' if result is None else 'finished', run, flush=True)\n"
+        "    return result\n"
+        "Job.play = tell\n"
+        "world = db.instances.sinusoid(horizon=2_000_000)\n"
+        f"db.simulate({{'it': db.SWUCBSharp(2_000_000, 1e-5)}}, world, runs=100_000, workers=2, keep={str(path)!r})\n"
+    )
+    with started("-c", program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate()
+    assert "KeyboardInterrupt" in errors
+    told = [line.split() for line in (first + rest).splitlines()]
+    from driftbandits.simulation.parquet import read_runs
+
+    recipe, done = read_runs(path)
+    assert recipe["runs"] == 100_000
+    assert sorted(done["it"]) == sorted(int(run) for what, run in told if what == "finished")
+    assert 1 <= len(done["it"]) < 100_000
+    assert [what for what, _ in told].count("stopped") == 2  # each worker in the middle of a run
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.parquet"]

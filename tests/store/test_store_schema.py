@@ -1,0 +1,95 @@
+"""Tables and migrations: what the code knows is what a database has, old, new or opened by many at once."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+import driftbandits as db
+import postgres
+from driftbandits.store.schema import REVISION, metadata
+
+# Schema
+
+
+def test_migrations_make_the_tables_that_the_code_knows(tmp_path: Path) -> None:
+    from alembic.script import ScriptDirectory
+
+    from driftbandits.store.migrate import MIGRATIONS
+
+    assert ScriptDirectory(MIGRATIONS, version_locations=[MIGRATIONS]).get_current_head() == REVISION
+    db.Store(f"sqlite:///{tmp_path / 'migrated.db'}").close()
+    made = create_engine(f"sqlite:///{tmp_path / 'made.db'}")
+    metadata.create_all(made)
+    made.dispose()
+    migrated, created = (_tables(tmp_path / name) for name in ("migrated.db", "made.db"))
+    assert migrated.pop("alembic_version")
+    assert migrated == created
+
+
+def _tables(path: Path) -> dict[str, str]:
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    connection.close()
+    return {name: " ".join(sql.split()) for name, sql in rows}
+
+
+def test_migrations_make_the_tables_that_the_code_knows_on_postgres() -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    found = []
+    with postgres.database() as url, postgres.database() as other:
+        db.Store(url).close()
+        made = create_engine(other.replace("postgresql", "postgresql+psycopg"))
+        metadata.create_all(made)
+        for engine in (made, create_engine(url.replace("postgresql", "postgresql+psycopg"))):
+            with engine.connect() as connection:
+                assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+                rows = connection.execute(text("SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'")).scalars()
+                found.append({row for row in rows if "alembic" not in row})
+            engine.dispose()
+    assert found[0] == found[1]
+    assert len(found[0]) >= 8
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_many_may_open_a_new_database_at_once(tmp_path: Path, kind: str) -> None:
+    def check(url: str) -> None:
+        program = "import sys, driftbandits as db; sys.stdin.read(1); print(len(db.Store(sys.argv[1]).experiments()))"
+        opening = [
+            subprocess.Popen(
+                [sys.executable, "-c", program, url],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            for _ in range(4)
+        ]
+        for process in opening:
+            assert process.stdin
+            process.stdin.write(b"!")
+            process.stdin.flush()
+        for process in opening:
+            said, error = process.communicate()
+            assert said == b"0\n", error.decode()
+
+    if kind == "sqlite":
+        check(f"sqlite:///{tmp_path / 'store.db'}")
+    else:
+        with postgres.database() as url:
+            check(url)
+
+
+def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = db.Store(url)
+    with store._database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(db.InputError, match=r"newer version \(schema 9999.*pip install --upgrade"):
+        db.Store(url)
