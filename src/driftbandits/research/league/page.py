@@ -10,8 +10,8 @@ from driftbandits.research.league.figures import plot_ratios
 from driftbandits.research.league.standings import OURS, by_family
 from driftbandits.research.league.verdicts import judge
 from driftbandits.research.league.worlds import ABRUPT, worlds
-from driftbandits.research.paper.figures import save_drawing
 from driftbandits.research.report.content import Claim, Content, Page, Section
+from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.detections import detection_table, plot_detections
 from driftbandits.simulation.simulate import Simulation

@@ -19,10 +19,11 @@ from driftbandits.research.paper.experiments import (
     RIVALS,
     ROUND_ROBIN,
 )
-from driftbandits.research.paper.figures import plot_confidence, save_drawing
+from driftbandits.research.paper.figures import plot_confidence
 from driftbandits.research.paper.plan import DRIFT_RUNS, MILD_RUNS
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.report.content import UNDECIDED, Section
+from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.studies.good_event import plot_good_event
 from driftbandits.research.studies.regret_against_drift import (
     WORLDS,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from driftbandits._common import plotting as figures
 from driftbandits._common.intervals import mean_interval
 from driftbandits.instances.base import Instance
 from driftbandits.research.paper.experiments import DEFECTIVE, FORMS, RIVALS
-from driftbandits.research.report.content import Drawing
 from driftbandits.simulation.simulate import Simulation
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-ENDINGS = ("svg", "png", "pdf")
 POINTS = 100
 """Points of a curve of regret: the page holds some sixty of them."""
 CURVES = (*FORMS.values(), *RIVALS, DEFECTIVE)
@@ -32,18 +29,6 @@ SHOWN = {
     "paper": "mean realised regret of {runs} runs; bands: mean ± sd/2, half a standard deviation each way",
 }
 """The two forms of a figure of regret: ours, and the one the authors plotted."""
-
-
-def save_drawing(out: Path, name: str, title: str, caption: str, forms: Mapping[str, Callable[[], Figure]]) -> Drawing:
-    """Draw every form of a figure below ``out`` in all formats."""
-    stems = {form: f"figures/{name}" if len(forms) == 1 else f"figures/{name}-{form}" for form in forms}
-    for form, draw in forms.items():
-        figure = draw()
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # laid out once, not once a format
-        for ending in ENDINGS:
-            figures.save_figure(figure, out / f"{stems[form]}.{ending}")
-    return Drawing(name, title, caption, stems)
 
 
 def plot_instances(instances: Mapping[str, Instance]) -> Figure:

@@ -12,8 +12,9 @@ from driftbandits.instances import common_periods
 from driftbandits.research.paper import trajectories
 from driftbandits.research.paper.claims import final, interval
 from driftbandits.research.paper.experiments import EXPERIMENTS, Experiment
-from driftbandits.research.paper.figures import plot_drifts, plot_instances, plot_policies, save_drawing
+from driftbandits.research.paper.figures import plot_drifts, plot_instances, plot_policies
 from driftbandits.research.report.content import Drawing, Section
+from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.simulate import Simulation
 from driftbandits.theory.figures import plot_episode_bounds, plot_gap_profile
