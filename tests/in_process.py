@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
+import pytest
 import uvicorn
 
 from driftbandits.service import Settings, create_app
 from driftbandits.service.held import Held
 from driftbandits.service.state import Service
+from driftbandits.store import Store
 
 ARMS = ["red", "blue"]
+Found = TypeVar("Found")
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Until it holds. The limit is for the slowest machine, and for a test that would wait in vain."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, f"waited {seconds:g} seconds in vain"
+        time.sleep(0.005)
 
 
 class Running:
@@ -34,6 +46,10 @@ class Running:
     def held(self, id: str = "button") -> Held:  # noqa: A002
         return self.service.keeper.held[id]
 
+    def on_loop(self, work: Coroutine[Any, Any, Found]) -> Found:
+        """Do something where the service does it."""
+        return asyncio.run_coroutine_threadsafe(work, self.service.keeper.committer._loop).result(60)
+
     def everything(self) -> tuple[Any, ...]:
         """All that must not change when a request is refused: logs, memory, declarations."""
         store = self.service.store
@@ -48,6 +64,20 @@ class Running:
         )
 
 
+class Gated:
+    """A verb of the Store that waits at its door, until told to go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+        self.reached, self.go_on, plain = threading.Event(), threading.Event(), getattr(Store, verb)
+
+        def slow(*arguments: Any) -> Any:
+            self.reached.set()
+            assert self.go_on.wait(60)
+            return plain(*arguments)
+
+        monkeypatch.setattr(Store, verb, slow)
+
+
 @contextmanager
 def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
     """A service on a free port, until the block ends; then it shuts down gracefully."""
@@ -59,14 +89,14 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
         )
         server = uvicorn.Server(config)
         gate.app.state.stopping = lambda: server.should_exit
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            while not server.started:
-                assert thread.is_alive(), "the service did not start"
-                time.sleep(0.005)
+            wait_until(lambda: server.started or not thread.is_alive())
+            assert thread.is_alive(), "the service did not start"
             with httpx.Client(base_url=url, timeout=60) as http:
                 yield Running(gate.app.state.service, url, http)
         finally:
             server.should_exit = True
-            thread.join()
+            thread.join(60)
+            assert not thread.is_alive(), "the service did not stop"

@@ -17,7 +17,7 @@ import pytest
 from driftbandits.decisions import Asked, Settled, Told
 from driftbandits.store import FencedError, Store, StoreError
 from driftbandits.store import experiments as store_experiments
-from in_process import ARMS, Running, serving
+from in_process import ARMS, Running, serving, wait_until
 
 
 @pytest.fixture
@@ -142,8 +142,7 @@ def test_creating_twice_with_one_key_is_fine_and_without_is_not(tmp_path: Path) 
 def test_what_is_due_is_settled_in_the_background(running: Running) -> None:
     path = running.create(timeout=0.05, default_reward=0.25)
     running.http.post(f"{path}/ask")
-    while len(list(running.service.store.events("button"))) < 2:
-        time.sleep(0.01)
+    wait_until(lambda: len(list(running.service.store.events("button"))) == 2)
     settled = list(running.service.store.events("button"))[1]
     assert isinstance(settled, Settled)
     assert settled.reward == 0.25
@@ -214,8 +213,7 @@ def test_a_takeover_of_one_experiment_disturbs_no_other(running: Running) -> Non
         waits = [running.service.keeper.committer.durable(each) for each in held.values()]
         return await asyncio.gather(*waits, return_exceptions=True)
 
-    loop = running.service.keeper.committer._loop
-    fine, fenced = asyncio.run_coroutine_threadsafe(both(), loop).result()
+    fine, fenced = running.on_loop(both())
     assert fine is None
     assert isinstance(fenced, FencedError)
     assert [len(list(running.service.store.events(name))) for name in ("mine", "lost")] == [2, 1]
@@ -248,7 +246,7 @@ def test_what_was_staged_behind_a_failed_write_is_not_written(
         go_on.set()
         return list(await asyncio.gather(first, second, return_exceptions=True))
 
-    found = asyncio.run_coroutine_threadsafe(two(), committer._loop).result()
+    found = running.on_loop(two())
     assert [str(error) for error in found] == ["the disk is gone"] * 2
     assert len(list(store.events("mine"))) == 1
     assert running.http.post(f"{path}/ask").json()["step"] == 2
@@ -279,7 +277,7 @@ def test_who_does_nothing_new_waits_for_what_is_being_written(
         await asyncio.gather(first, second)
         return early
 
-    assert asyncio.run_coroutine_threadsafe(two(), committer._loop).result() == [False, False]
+    assert running.on_loop(two()) == [False, False]
 
 
 def test_another_service_is_told_who_holds_it_and_takes_over_when_free(tmp_path: Path) -> None:
@@ -301,8 +299,7 @@ def test_idle_experiments_are_let_go_and_come_back(running: Running) -> None:
     running.http.post(f"{path}/ask")
     before = running.held().session.snapshot()
     running.held().used -= 1000
-    while running.service.store.experiment("button").holder is not None:
-        time.sleep(0.01)
+    wait_until(lambda: running.service.store.experiment("button").holder is None)
     assert "button" not in running.service.keeper.held
     assert running.http.post(f"{path}/tell", json={"id": "button-9", "reward": 1}).status_code == 404
     assert running.held().session.snapshot() == before
