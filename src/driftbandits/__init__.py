@@ -4,6 +4,7 @@ Names are resolved when they are first used, so that importing the package costs
 the policies in ``policies/__init__.pyi``, all others in ``_names.pyi``.
 """
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from driftbandits import policies
 _other, _, _names = lazy_loader.attach_stub(__name__, str(Path(__file__).with_name("_names.pyi")))
 
 __version__ = "0.1.0"
-__all__ = sorted({*_names, *dir(policies)} - {"make_policy"})
+_public = {*_names, *dir(policies)} - {"make_policy"}
+__all__ = sorted(_public - {"Store"} | ({"Store"} if find_spec("sqlalchemy") else set()))
+"""``from driftbandits import *`` must not need the extra ``serve``; ``driftbandits.Store`` says that it does."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _public:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(policies, name) if name in dir(policies) else _other(name)
 

@@ -7,14 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
-from driftbandits.client import AsyncClient, Client, RefusedError, UnavailableError
+from driftbandits.client import AsyncClient, Client, RefusedError, UnavailableError, aio, sync
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ConflictError, ExpiredError, Outcome, UnknownDecisionError
+from driftbandits.live.decisions import ConflictError, Decision, ExpiredError, Outcome, UnknownDecisionError
 from driftbandits.store import Store, StoreError
 from in_process import Running, serving
 from waiting import PATIENCE
@@ -147,6 +148,103 @@ def test_patience(running: Running, client: Client, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Store, "append", append)
     with Client("http://127.0.0.1:9", patience=0.3) as nobody, pytest.raises(UnavailableError, match=":9"):
         nobody.experiment("chair")
+
+
+class Weather:
+    """A service that answers as told, for both clients, and a clock that only their pauses move."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: httpx.Response | Exception) -> None:
+        self.answers, self.pauses, self.keys, self.now = list(answers), list[float](), list[str | None](), 0.0
+
+        def handle(_: object, request: httpx.Request) -> httpx.Response:
+            self.keys.append(request.headers.get("idempotency-key"))
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]  # the last one for ever
+            if isinstance(answer, Exception):
+                raise answer
+            return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+        async def handle_async(_: object, request: httpx.Request) -> httpx.Response:
+            return handle(_, request)
+
+        def sleep(seconds: float) -> None:
+            self.pauses.append(seconds)
+            self.now += seconds
+
+        async def sleep_async(seconds: float) -> None:
+            sleep(seconds)
+
+        monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
+        monkeypatch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", handle_async)
+        monkeypatch.setattr(sync, "time", SimpleNamespace(monotonic=lambda: self.now, sleep=sleep))
+        monkeypatch.setattr(aio, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(aio, "asyncio", SimpleNamespace(sleep=sleep_async))
+
+    def ask(self, kind: str, patience: float = 30.0) -> Decision:
+        if kind == "sync":
+            with Client("http://far.away", patience=patience) as client:
+                return client.open("cup").ask()
+
+        async def ask() -> Decision:
+            async with AsyncClient("http://far.away", patience=patience) as client:
+                return await (await client.open("cup")).ask()
+
+        return asyncio.run(ask())
+
+
+DECIDED = httpx.Response(200, json={"id": "cup-1", "arm": "red", "step": 1, "due": None})
+BUSY = {"error": "busy", "message": "another service holds 'cup'"}
+both_kinds = pytest.mark.parametrize("kind", ["sync", "async"])
+
+
+@both_kinds
+def test_what_passes_is_tried_again_with_the_same_key(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    failures = [httpx.Response(status) for status in (502, 503, 504)]
+    weather = Weather(monkeypatch, *failures, httpx.ConnectError("refused"), httpx.ReadTimeout("slow"), DECIDED)
+    assert weather.ask(kind).id == "cup-1"
+    assert len(weather.keys) == 6
+    assert len(set(weather.keys)) == 1
+    assert weather.keys[0]
+    for pause, most in zip(weather.pauses, (0.05, 0.1, 0.2, 0.4, 0.8), strict=True):
+        assert most / 2 <= pause <= most
+
+
+@both_kinds
+@pytest.mark.parametrize("status", [400, 404, 409, 422, 429, 500, 501])
+def test_what_stays_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, kind: str, status: int) -> None:
+    weather = Weather(monkeypatch, httpx.Response(status), DECIDED)
+    with pytest.raises(RefusedError, match=f"answered {status}, and not as the service does"):
+        weather.ask(kind)
+    assert weather.pauses == []
+
+
+@both_kinds
+def test_the_service_says_how_long_to_wait_within_reason(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    said = [
+        httpx.Response(503, headers={"Retry-After": value}) for value in ("1", "60", "Fri, 31 Dec 1999 23:59:59 GMT")
+    ]
+    weather = Weather(monkeypatch, *said, DECIDED)
+    assert weather.ask(kind).id == "cup-1"
+    for pause, most in zip(weather.pauses, (1.0, 5.0, 0.2), strict=True):
+        assert most / 2 <= pause <= most
+
+
+@both_kinds
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (httpx.Response(503, json=BUSY, headers={"Retry-After": "1"}), "another service holds 'cup'"),
+        (httpx.Response(502, html="<h1>Bad Gateway</h1>"), "answered 502, and not as the service does"),
+        (httpx.ConnectError("refused"), "http://far.away does not answer: refused"),
+    ],
+)
+def test_patience_ends(
+    monkeypatch: pytest.MonkeyPatch, kind: str, answer: httpx.Response | Exception, said: str
+) -> None:
+    weather = Weather(monkeypatch, answer)
+    with pytest.raises(UnavailableError, match=said):
+        weather.ask(kind, patience=20.0)
+    assert 15.0 < sum(weather.pauses) <= 20.0  # the next pause, of 5 at most, would have been too much
+    assert max(weather.pauses) <= 5.0
 
 
 def test_it_stands_alone() -> None:

@@ -224,8 +224,7 @@ def test_a_takeover_of_one_experiment_disturbs_no_other(running: Running) -> Non
         waits = [running.service.holdings.committer.durable(each) for each in held.values()]
         return await asyncio.gather(*waits, return_exceptions=True)
 
-    loop = running.service.holdings.committer._loop
-    fine, fenced = asyncio.run_coroutine_threadsafe(both(), loop).result()
+    fine, fenced = running.on_loop(both())
     assert fine is None
     assert isinstance(fenced, FencedError)
     assert [len(list(running.service.store.events(name))) for name in ("mine", "lost")] == [2, 1]
@@ -258,7 +257,7 @@ def test_what_was_staged_behind_a_failed_write_is_not_written(
         go_on.set()
         return list(await asyncio.gather(first, second, return_exceptions=True))
 
-    found = asyncio.run_coroutine_threadsafe(two(), committer._loop).result()
+    found = running.on_loop(two())
     assert [str(error) for error in found] == ["the disk is gone"] * 2
     assert len(list(store.events("mine"))) == 1
     assert running.http.post(f"{path}/ask").json()["step"] == 2
@@ -289,7 +288,7 @@ def test_who_does_nothing_new_waits_for_what_is_being_written(
         await asyncio.gather(first, second)
         return early
 
-    assert asyncio.run_coroutine_threadsafe(two(), committer._loop).result() == [False, False]
+    assert running.on_loop(two()) == [False, False]
 
 
 def test_another_service_is_told_who_holds_it_and_takes_over_when_free(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -11,8 +13,9 @@ import pytest
 
 from driftbandits.errors import InputError
 from driftbandits.service import Settings
+from driftbandits.service.http import access
 from driftbandits.service.http.access import auth_needed
-from driftbandits.store import Store
+from driftbandits.store import Store, Token
 from in_process import ARMS, Running, serving
 
 LONG = 4096
@@ -223,6 +226,45 @@ def test_tokens_and_scopes(
             assert (refused.status_code, refused.json()["error"]) == (403, "forbidden")
     assert running.everything() == before
     assert running.http.request(method, path, json=body, headers=bearer(secrets[scope])).status_code in (200, 201)
+
+
+def test_a_token_revoked_while_the_service_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is good for a few seconds more; to look up every token at every request would cost more than the request."""
+    store = Store(f"sqlite:///{tmp_path}/file.db")
+    secret = store.add_token("mine", "read")
+    now, looked_up, token = 1000.0, list[str](), Store.token
+
+    def counted(store: Store, secret: str) -> Token | None:
+        looked_up.append(secret)
+        return token(store, secret)
+
+    monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(Store, "token", counted)
+    with serving(store.url) as running:
+        for _ in range(3):
+            assert running.http.get("/v1/experiments", headers=bearer(secret)).status_code == 200
+        store.revoke_token("mine")
+        now += access.FRESH
+        assert running.http.get("/v1/experiments", headers=bearer(secret)).status_code == 200
+        assert looked_up == [secret]
+        now += 0.1
+        for _ in range(3):
+            refused = running.http.get("/v1/experiments", headers=bearer(secret))
+            assert (refused.status_code, refused.json()["error"]) == (401, "no_token")
+        assert looked_up == [secret] * 2  # a token that is no good is remembered too
+    store.close()
+
+
+def test_guessed_tokens_do_not_fill_the_memory(
+    guarded: tuple[Running, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, secrets = guarded
+    monkeypatch.setattr(access, "MOST_CACHED", 3)
+    for guess in range(10):
+        assert running.http.get("/v1/experiments", headers=bearer(f"guess {guess}")).status_code == 401
+        assert len(running.service.access._known) <= 3
+    lower = {"authorization": f"bearer {secrets['read']}"}  # names of schemes are the same in small letters
+    assert running.http.get("/v1/experiments", headers=lower).status_code == 200
 
 
 def test_probes_need_no_token(guarded: tuple[Running, dict[str, str]]) -> None:

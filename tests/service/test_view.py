@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import driftbandits as db
 from clock import Clock
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Event
+from driftbandits.live.decisions import Asked, Event
 from driftbandits.service.dashboard import views
 from driftbandits.service.dashboard.curves import make_curves
 from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Rows, Track, empty_rows
 from driftbandits.service.dashboard.view_json import view_json
 from driftbandits.service.dashboard.view_snapshots import pack_view, unpack_view
-from driftbandits.service.dashboard.views import View
+from driftbandits.service.dashboard.views import Seen, View
 from naive_view import base_rows, curves, fold
 
 MOST = 16
@@ -221,6 +221,43 @@ def test_a_view_made_in_the_middle_takes_rewards_of_earlier_decisions() -> None:
     found, _ = view_json(view)
     assert found["counts"] == {"told": 1, "late": 0, "settled": 0, "pending": 4}
     assert found["since"] == 5
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_an_old_answer_leaves_the_newest_decisions_alone(together: bool) -> None:
+    """Step 1 and step 13 have the same place among the last twelve, and the newer one has it."""
+    played = Played(db.AutoTS(), ["a", "b"], explore=0.5)
+    decisions = played.session.ask_many(views.DECISIONS + 1)
+    if not together:
+        played.commit()
+        played.view.take_in()
+    played.session.tell_many([("d-1", 0.25), ("d-2", 0.5), ("d-13", 1.0)])
+    played.commit()
+    played.view.take_in()
+    seen = sorted(each for each in played.view.decisions if each)
+    asked = {event.step: event for event in played.log if isinstance(event, Asked)}
+    told = {2: 0.5, 13: 1.0}
+    assert seen == [
+        Seen(
+            step,
+            asked[step].arm,
+            1000.0,
+            asked[step].probability,
+            "told" if step in told else "pending",
+            told.get(step),
+        )
+        for step in range(2, 14)
+    ]
+    assert [played.session.arms[each.arm] for each in seen] == [decision.arm for decision in decisions[1:]]
+
+
+@pytest.mark.parametrize(("default", "state"), [(None, "dropped"), (0.25, "default")])
+def test_a_decision_whose_time_was_up_is_shown_so(default: float | None, state: str) -> None:
+    played = Played(db.AutoTS(), ["a", "b"], timeout=3.0, default_reward=default)
+    played.act(1, [], 4.0)
+    played.commit()
+    played.view.take_in()
+    assert [(each.step, each.state, each.reward) for each in played.view.decisions if each] == [(1, state, default)]
 
 
 @pytest.mark.parametrize("policy", [db.AutoTS(), db.SnoozeItTight(horizon=10_000, drift=1e-3)])

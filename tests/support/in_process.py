@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
+import pytest
 import uvicorn
 
 from driftbandits.service import Settings, create_app
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service
+from driftbandits.store import Store
 from waiting import PATIENCE, wait_until
 
 ARMS = ["red", "blue"]
+Found = TypeVar("Found")
 
 
 class Running:
@@ -34,6 +38,10 @@ class Running:
     def held(self, id: str = "button") -> Held:
         return self.service.holdings.held[id]
 
+    def on_loop(self, work: Coroutine[Any, Any, Found]) -> Found:
+        """Do something where the service does it."""
+        return asyncio.run_coroutine_threadsafe(work, self.service.holdings.committer._loop).result(PATIENCE)
+
     def everything(self) -> tuple[Any, ...]:
         """All that must not change when a request is refused: logs, memory, declarations."""
         store, held = self.service.store, self.service.holdings.held
@@ -46,6 +54,20 @@ class Running:
             )
             for each in store.experiments()
         )
+
+
+class Gated:
+    """A verb of the Store that waits at its door, until told to go on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+        self.reached, self.go_on, plain = threading.Event(), threading.Event(), getattr(Store, verb)
+
+        def slow(*arguments: Any) -> Any:
+            self.reached.set()
+            assert self.go_on.wait(60)
+            return plain(*arguments)
+
+        monkeypatch.setattr(Store, verb, slow)
 
 
 @contextmanager
