@@ -162,9 +162,9 @@ def test_adswitch_checks_bad_arms(share: float, gap: float, horizon: int, episod
 def test_adswitch_gives_back_what_an_ended_episode_left_behind() -> None:
     """Vertices at once, for the next hulls; the sums of a long episode when the next room is made."""
     play, vertices = db.Online(db.AdSwitch(1_000), 2), []
-    for step in range(10_000):
+    for step in range(20_000):
         play.update(play.select(), float(step % 4 > 1))
-    assert len(play.state.sums) > 5_000
+    assert len(play.state.sums) > 10_000
     for step in range(4_000):
         play.update(play.select(), float(step // 100 % 2 * 50))
         vertices.append(play.state.pool[0].fresh)
