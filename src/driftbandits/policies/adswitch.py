@@ -11,7 +11,7 @@ import numpy as np
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
-from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 FAR = 1e300
@@ -92,7 +92,7 @@ class AdSwitch(Policy):
             new_pool(),
             new_vertices(4 * n_arms),
             np.zeros((1, n_arms)),
-            new_luck(),
+            new_generator(),
             records(1, count="i8", step="i8", arm="i8", changed="i8", statistic="f8"),
         )
         for name, value in self.parameters(n_arms).items():
@@ -117,7 +117,7 @@ class AdSwitch(Policy):
         return vertices and int(state.arms["count"].max()) + steps < len(state.sums)
 
     def seed(self, state: AdSwitchState, rng: np.random.Generator) -> None:
-        seed_luck(state.luck, rng)
+        seed_generator(state.luck, rng)
 
     def select(self, state: AdSwitchState, rng: np.random.Generator) -> int:
         arms = state.arms
@@ -130,7 +130,7 @@ class AdSwitch(Policy):
 
     def update(self, state: AdSwitchState, arm: int, reward: float) -> None:
         run, pulled = state.run[0], state.arms[arm]
-        stir(state.luck[0], arm, reward)
+        mix_in(state.luck[0], arm, reward)
         run.t += 1
         pulled.pulled_at = run.t
         pulled.count += 1

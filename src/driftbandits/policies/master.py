@@ -10,7 +10,7 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -92,7 +92,7 @@ class MASTER(Policy):
             ),
             records(orders, alive="i8", received="f8"),
             records(orders * n_arms, count="i8", total="f8"),
-            new_luck(),
+            new_generator(),
             records(1, count="i8", step="i8", arm="i8", order="i8", statistic="f8", threshold="f8"),
         )
         state.run.scale, state.run.width = chosen["scale"], chosen["width"]
@@ -100,7 +100,7 @@ class MASTER(Policy):
         return state
 
     def seed(self, state: MASTERState, rng: np.random.Generator) -> None:
-        seed_luck(state.luck, rng)
+        seed_generator(state.luck, rng)
 
     def select(self, state: MASTERState, rng: np.random.Generator) -> int:
         return state.run[0].chosen  # type: ignore[no-any-return]
@@ -108,7 +108,7 @@ class MASTER(Policy):
     def update(self, state: MASTERState, arm: int, reward: float) -> None:
         run = state.run[0]
         n_arms = len(state.plays) // len(state.orders)
-        stir(state.luck[0], arm, reward)
+        mix_in(state.luck[0], arm, reward)
         learning = state.plays[run.active * n_arms + arm]
         learning.count += 1
         learning.total += reward

@@ -12,7 +12,7 @@ from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, with_room
 from driftbandits.policies._parts.leads import evict, remember
-from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -91,7 +91,7 @@ class META(Policy):
             records(n_arms * n_arms, candidate="i8"),
             new_pool(),
             new_vertices(1),
-            new_luck(),
+            new_generator(),
             records(1, count="i8", step="i8", arm="i8", statistic="f8", threshold="f8"),
         )
         state.run.threshold, state.run.longest = chosen["threshold"], chosen["longest"]
@@ -114,7 +114,7 @@ class META(Policy):
         return 2 * (len(state.recent) - 1) * (steps + min(steps * (len(state.levels) - 1), 4 * int(self.horizon)))
 
     def seed(self, state: METAState, rng: np.random.Generator) -> None:
-        seed_luck(state.luck, rng)
+        seed_generator(state.luck, rng)
 
     def select(self, state: METAState, rng: np.random.Generator) -> int:
         run, first = state.run[0], state.run[0].top * len(state.recent)
@@ -128,7 +128,7 @@ class META(Policy):
 
     def update(self, state: METAState, arm: int, reward: float) -> None:
         run, n_arms = state.run[0], len(state.recent)
-        stir(state.luck[0], arm, reward)
+        mix_in(state.luck[0], arm, reward)
         run.t += 1
         remember(state, n_arms, arm, run.candidates * reward)
         evict(state, n_arms, arm, reward)
