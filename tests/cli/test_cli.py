@@ -111,7 +111,7 @@ def test_recommend_answers_in_a_sentence_or_two() -> None:
         (["simulate", "stationary", "--policy", "Rexp3"], "undefined for drift=0"),
         (["simulate", "wave", "--policy", "SnoozeIt"], "exactly 2 arms"),
         (["simulate", "walk", "--plot", "regret"], "must end in .svg, .pdf or .png; got 'regret'"),
-        (["league", "--horizon", "100"], "the league's worlds need horizon >= 5,000; got 100"),
+        (["league", "--horizon", "100"], "the league's instances need horizon >= 5,000; got 100"),
         (["recommend", "--arms", "1"], "arms must be a whole number, at least 2; got 1"),
         (["replay", "gone.csv"], "gone.csv: there is no such file"),
         (["replay", "log.txt"], "must end in .csv, .parquet, .jsonl"),

@@ -205,7 +205,7 @@ def test_a_file_says_the_same_as_the_call(tmp_path: Path) -> None:
         ("runs = 3", "runs = 0", 3, "runs", "at least 1; got 0"),
         ("runs = 3", "run = 3", 3, "run", "did you mean runs"),
         ("runs = 3", "runs = true", 3, "runs", "must be a whole number"),
-        ("runs = 3", "fresh_worlds = true", 3, "fresh_worlds", "no world can be fresh"),
+        ("runs = 3", "fresh_worlds = true", 3, "fresh_worlds", "no instance can be fresh"),
         ("[grid]", "[gird]", 5, "gird", "did you mean grid"),
         ("runs = 3", "runs = = 3", 3, "", "is not TOML"),
         ("horizon = 50", "horizon = 50\nn_arms = 3", 11, "grid.n_arms", "has a parameter 'n_arms'"),

@@ -36,7 +36,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
         noise: Any,
         means: Any,
         best: Any,
-        world: Any,
+        noise_rng: Any,
         own: Any,
         times: Any,
         regret: Any,
@@ -58,7 +58,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
             arm = select(policy, held, own)
             if arm < 0 or arm >= n_arms:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
-            reward = draw(noise, means[step, arm], world)
+            reward = draw(noise, means[step, arm], noise_rng)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             mark(fault, step, arm, reward)
@@ -92,7 +92,7 @@ def make_record(digest: str) -> Callable[..., Any]:
         fault: Any,
         noise: Any,
         means: Any,
-        world: Any,
+        noise_rng: Any,
         own: Any,
         arms: Any,
         rewards: Any,
@@ -107,7 +107,7 @@ def make_record(digest: str) -> Callable[..., Any]:
             arm = select(policy, held, own)
             if arm < 0 or arm >= means.shape[1]:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
-            reward = draw(noise, means[step, arm], world)
+            reward = draw(noise, means[step, arm], noise_rng)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             mark(fault, step, arm, reward)

@@ -16,8 +16,8 @@ def abrupt(horizon: int = HORIZON, n_arms: int = 2, jumps: int = 5, seed: int = 
     This is the switching bandit of Garivier and Moulines (2011), "On upper-confidence bound policies for switching
     bandit problems", with breakpoints drawn uniformly. Its drift limit is the largest jump: it does not vary slowly.
 
-    >>> world = abrupt(horizon=1_000, jumps=3, seed=1)
-    >>> moved = (world.means[1:] != world.means[:-1]).any(axis=1)
+    >>> instance = abrupt(horizon=1_000, jumps=3, seed=1)
+    >>> moved = (instance.means[1:] != instance.means[:-1]).any(axis=1)
     >>> int(moved.sum())
     3
     """

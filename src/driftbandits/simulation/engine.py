@@ -24,8 +24,8 @@ INTERPRETED_CHUNK = 1 << 10
 
 BLOCKS_PER_WORKER = 16
 FIRST_LOG = 64
-WORLD, OWN = 0, 1
-"""The two random streams of a run: the world's noise, the same for every policy, and the policy's own."""
+NOISE, OWN = 0, 1
+"""The two random streams of a run: the noise, the same for every policy, and the policy's own."""
 
 TIMES = ("step", "start", "passed", "until")
 """Columns of events that are times."""
@@ -68,7 +68,7 @@ class Job:
         self._spare.append(player)
 
     def elsewhere(self, instance: Instance) -> Job:
-        """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
+        """The same policy on another instance of the same shape: compiled code and States are shared, nothing else."""
         other = replace(self, instance=instance)
         other._spare, other._model = self._spare, self._model
         return other
@@ -95,8 +95,8 @@ class Job:
         kind = player.state.event.dtype if has_events else np.int64
         log = np.zeros(FIRST_LOG if self.events and has_events else 0, kind).view(np.recarray)
         noise = self.noise if interpreted else self.noise.compiled()
-        world = stream(self.seed, run, WORLD)
-        given = (noise, instance.means, instance.best_mean, world, own, self.times, regret, realised, pulls)
+        noise_rng = stream(self.seed, run, NOISE)
+        given = (noise, instance.means, instance.best_mean, noise_rng, own, self.times, regret, realised, pulls)
         chunk = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK
         seconds = 0.0
         while True:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftbandits._common.intervals import t_quantile
+from driftbandits.research.league.matches import DRIFTING, STATIONARY, needs, told
 from driftbandits.research.league.standings import (
     against,
     best_single,
@@ -17,7 +18,6 @@ from driftbandits.research.league.standings import (
     over_families,
     published,
 )
-from driftbandits.research.league.worlds import DRIFTING, STATIONARY, needs, told
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _verdict(runs: pl.DataFrame, measure: Measure, limit: float, against_whom: s
 def jackknife(runs: pl.DataFrame, measure: Measure) -> dict[str, tuple[float, float, float]]:
     """Each ratio with its 95 % interval, from leaving out one run at a time; in logarithms, where errors are even.
 
-    Run i meets the same luck for all policies of a world, so leaving it out everywhere keeps pairs together.
+    Run i meets the same noise for all policies of a match, so leaving it out everywhere keeps pairs together.
     """
     import polars as pl
 

@@ -52,7 +52,7 @@ def left_open() -> list[Section]:
                 "Regret in the figures. The text defines regret by means; the figures of the authors show realised "
                 "regret, which adds the noise of the rewards received. Bands are called one standard deviation; what "
                 "is drawn is half of one to each side, over 10 runs. Both forms can be switched in this report.",
-                "Shared luck. In the authors' code and here all policies of a run meet the same noise, so "
+                "Shared noise. In the authors' code and here all policies of a run meet the same noise, so "
                 "differences between policies are surer than their separate bands suggest. Rewards are Gaussian and "
                 "are not clipped to [0, 1].",
                 "Calibration. A radius scaled by `confidence` is not in the paper: it is offered because the printed "
@@ -93,8 +93,8 @@ def left_open() -> list[Section]:
                 "episode may cost, and 2 for the bad event.",
                 "Theorem 3 has 1/64 where its own sum gives 1/128. With that, a block of m = ⌈(2 δ)^(−2/3)⌉ steps "
                 "costs at least (√m − 8/√m)/128, and m ≤ T is needed.",
-                "The hard instance of Theorem 3 depends on the policy. The worlds played here draw each block's bump "
-                "at random: on either arm, or on none.",
+                "The hard instance of Theorem 3 depends on the policy. The instances played here draw each block's "
+                "bump at random: on either arm, or on none.",
             ],
         ),
     ]
