@@ -37,8 +37,8 @@ def test_who_says_nothing_gets_the_best_of_all_instances(monkeypatch: pytest.Mon
     stand(monkeypatch, *RATIOS)
     answer = (
         "Use AutoTS(): it needs to know nothing, and on the league's drifting, stationary and abrupt instances its "
-        "regret is 3.00 times that of the best policy there. The best published policy that you know enough for, KLUCB, "
-        "has 3.78 times, and counts on rewards in [0, 1] or not far from it."
+        "regret is 3.00 times that of the best policy there. The best published policy that you know enough for, "
+        "KLUCB, has 3.78 times, and counts on rewards in [0, 1] or not far from it."
     )
     assert recommend() == answer
     assert recommend(horizon=1_000) == answer
@@ -48,8 +48,8 @@ def test_the_rival_is_another_policy_than_the_best(monkeypatch: pytest.MonkeyPat
     stand(monkeypatch, *RATIOS)
     assert recommend(drift=0.0, noise="gaussian", horizon=1_000) == (
         "Use SuccessiveElimination(horizon=1000): it needs to know T, and on the league's stationary instances its "
-        "regret is 1.00 times that of the best policy there. The best published policy that you know enough for, KLUCB, "
-        "has 1.50 times."
+        "regret is 1.00 times that of the best policy there. The best published policy that you know enough for, "
+        "KLUCB, has 1.50 times."
     )
 
 

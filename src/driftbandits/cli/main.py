@@ -90,7 +90,7 @@ def simulate(
     seed: int = 0,
     workers: int | None = None,
     plot: Path | None = None,
-    save: Path | None = None,
+    keep: Annotated[Path | None, Parameter(alias="--save")] = None,
 ) -> None:
     """Simulate policies on an instance and print their regret.
 
@@ -115,7 +115,7 @@ def simulate(
         Threads; all cores unless given. The result does not depend on it.
     plot
         Draw the regret to this file (.png, .svg or .pdf).
-    save
+    keep
         Keep every run in this Parquet file; stopped with Ctrl-C, the same command goes on from there.
     """
     from driftbandits._common.plotting import figure_ending, save_figure
@@ -134,7 +134,7 @@ def simulate(
     names = policy or ["SnoozeIt", "SWUCBSharp", "Rexp3", "Exp3S"]
     policies = {name: make_policy(name, **known) for name in names}
     model = {"gaussian": noises.Gaussian, "bernoulli": noises.Bernoulli, "bounded": noises.Bounded}[noise]()
-    result = simulate(policies, built, model, runs=runs, seed=seed, workers=workers, keep=save)
+    result = simulate(policies, built, model, runs=runs, seed=seed, workers=workers, keep=keep)
     _print_summary(result)
     if plot is not None:
         save_figure(result.plot(), plot)

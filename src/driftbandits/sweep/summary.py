@@ -55,7 +55,7 @@ def check_parameter(table: pl.DataFrame, name: str) -> str:
     raise InputError(f"unknown parameter {name!r}; {nearest(name, varying)}")
 
 
-def kept(table: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
+def matching(table: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
     """The cells of which every condition, written name=value, is true."""
     import polars as pl
 

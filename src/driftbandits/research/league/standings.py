@@ -51,8 +51,8 @@ def standings(runs: pl.DataFrame) -> pl.DataFrame:
 
     ``drifting``, ``stationary``, ``abrupt`` and ``lower_bound`` are geometric means over families of such instances of
     the regret over that of the best policy told no more than this one; ``worst`` is the largest ratio of a
-    drifting family, ``worst_family``. ``played`` counts its drifting instances. A policy that cannot be tuned for a kind has
-    null there.
+    drifting family, ``worst_family``. ``played`` counts its drifting instances. A policy that cannot be tuned for
+    a kind has null there.
     """
     import polars as pl
 

@@ -69,8 +69,8 @@ def regret_against_drift(
     ``policies`` maps names to functions of (horizon, drift), ``world`` is a family of instances: a name in
     ``FAMILIES`` or a function of (horizon, drift, seed). Every run draws its own instance. Columns: drift, policy,
     regret with the 95 % interval of the mean low .. high, upper and lower. The upper bound is that of SnoozeIt as
-    printed, on every instance. The lower one is that of the worst instance for each policy; averaged over the instances of
-    ``lower_bound`` a third of it is certain.
+    printed, on every instance. The lower one is that of the worst instance for each policy; averaged over the
+    instances of ``lower_bound`` a third of it is certain.
 
     >>> table = regret_against_drift([1e-4, 1e-3], horizon=20_000, runs=3)
     >>> table.columns, table.height

@@ -16,7 +16,7 @@ from driftbandits.service.core.committer import Committer
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
-from driftbandits.service.dashboard.kept import open_view
+from driftbandits.service.dashboard.loading import open_view
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, FencedError, Store, StoreError, UnknownExperimentError, Writer
