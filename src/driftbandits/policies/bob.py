@@ -28,7 +28,7 @@ class BOBState(NamedTuple):
 
 @dataclass(frozen=True)
 class BOB(Policy):
-    """Bandit over bandit (Cheung, Simchi-Levi, Zhu): each block of H steps is a fresh SW-UCB with a window of its own.
+    """Bandit over bandit (Cheung, Simchi-Levi, Zhu): each block of H steps is a new SW-UCB with its own window.
 
     Within a block: the arm with the largest mean + sigma sqrt(2 ln(2 K T^2) / N) over the block's last w steps; an arm
     not pulled there goes first, ties go to the lowest. The windows are floor(H^(j/D)), j = 0..D, D = ceil(ln H), and

@@ -1,4 +1,4 @@
-"""DriftUCB: an upper confidence bound that says what the drift may have done since each pull."""
+"""DriftUCB: an upper confidence bound that allows for what the drift may have done since each pull."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class DriftUCB(Policy):
 
     Not every w is looked at, but at least one in [m/2, m] for every m. An arm's pulls are kept in blocks of 1, 2, 4,
     ... pulls, one or two of each size; a third makes the two older ones a block of the next size. The windows are the
-    newest blocks, as many as one likes. Since age(w) grows by one a step for all arms alike, indices are compared at
-    time 0: mean(w) + r(w) - delta * (mean time of the pulls), which changes with the arm's own pulls only.
+    newest blocks, any number of them. Since age(w) grows by one a step for all arms alike, indices are compared at time
+    0: mean(w) + r(w) - delta * (mean time of the pulls), which changes with the arm's own pulls only.
 
     There are few long windows that don't overlap, and an error of a short one does more harm. So with m the size of the
     window's oldest block, w0 = delta^(-2/3) (at most T), and R = ``risk``,

@@ -1,4 +1,4 @@
-"""MASTER: UCB1 run at many scales at once, and two tests that start everything anew."""
+"""MASTER: UCB1 run at many scales at once, and two tests that restart everything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from driftbandits.policies.base import Policy, Records, records
 
 
 class MASTERState(NamedTuple):
-    """``plays[m * K + a]`` is what the instance of order m knows of arm a."""
+    """``plays[m * K + a]`` is what the copy of order m knows of arm a."""
 
     run: Records
     orders: Records
@@ -28,13 +28,18 @@ class MASTERState(NamedTuple):
 class MASTER(Policy):
     """MASTER (Wei and Luo) over UCB1: needs to know neither the number nor the amount of changes.
 
-    Blocks of 1, 2, 4, ... steps follow each other. In a block of 2^n steps, at every tau that is a multiple of 2^m, an
-    instance of UCB1 of order m begins with probability rho(2^n) / rho(2^m), and lives for 2^m steps; the block's own of
-    order n always does. The instance of the lowest order alive plays and alone learns; its g~_t = min(1, largest
-    mean + sqrt(2 ln T / N)) is optimistic for the best mean (an arm it has not pulled counts 1 and goes first, ties go
-    to the lowest). U_t is the least g~ of the block so far. All starts anew, with a block of one step, when
+    In plain words: MASTER runs copies of UCB1 that start at random times and live for different lengths. Short copies
+    notice that a neglected arm has improved; long ones learn precisely. Two tests compare what copies promise with what
+    they earn. When these differ by more than chance allows, the means must have changed, and everything restarts.
 
-    - an instance of order m ends and the mean of all rewards in its life is at least U_t + 9 rho^(2^m), or
+    In detail: blocks of 1, 2, 4, ... steps follow each other. In a block of 2^n steps, at every tau that is a multiple
+    of 2^m, a copy of UCB1 of order m begins with probability rho(2^n) / rho(2^m), and lives for 2^m steps; the copy of
+    order n, as long as the block, always begins. Of the copies alive, the one of the lowest order plays, and only it
+    learns. Its g~_t = min(1, largest mean + sqrt(2 ln T / N)) is optimistic for the best mean (an arm it has not pulled
+    counts 1 and goes first, ties go to the lowest). U_t is the least g~ of the block so far. Everything restarts, with
+    a block of one step, when
+
+    - a copy of order m ends and the mean of all rewards in its life is at least U_t + 9 rho^(2^m), or
     - g~ less the reward, averaged over the block so far, its t' steps, is at least 3 rho^(t').
 
     rho(t) = sqrt(K/t) + K/t and rho^(t) = confidence * 6 (log2(T) + 1) ln(T/risk) rho(t), with risk = 1/T.

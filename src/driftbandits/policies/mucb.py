@@ -1,4 +1,4 @@
-"""M-UCB: UCB1 that starts anew when the halves of some arm's last rewards differ."""
+"""M-UCB: UCB1 that restarts when the halves of some arm's last rewards differ."""
 
 from __future__ import annotations
 

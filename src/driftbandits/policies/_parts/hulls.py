@@ -1,4 +1,4 @@
-"""Convex hulls of running sums, point by point: for tests that look at every split of an arm's rewards."""
+"""Convex hulls of running sums, point by point: for tests of every split of an arm's rewards."""
 
 from __future__ import annotations
 

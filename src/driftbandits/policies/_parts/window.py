@@ -1,7 +1,7 @@
-"""What windowed policies share: counts and sums over the last pulls, in constant time a step and without drift.
+"""What windowed policies share: counts and sums over the last pulls, in constant time a step; rounding does not add up.
 
 A State has ``run`` with the columns of ``WINDOW``, ``arms`` with ``count`` and ``total``, and ``ring``, which holds the
-last pulls: step s sits at s modulo its length, a power of two.
+last pulls: step s is at s modulo its length, a power of two.
 """
 
 from __future__ import annotations
