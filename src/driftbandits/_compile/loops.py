@@ -1,9 +1,9 @@
 """The loops around a policy's kernels, each written once: compiled they are the functions that numba caches on disk.
 
 ``Player`` plays them. Each takes the policy, its State and a fault: three numbers in which it leaves the step, arm and
-reward it was at, so that whatever goes wrong can be told. ``mark`` writes them before a kernel that may fail, and costs
+reward it was at, so that an error can be reported. ``mark`` writes them before a kernel that may fail, and costs
 nothing where none may; ``blame`` writes them in any case. The ``digest``, of all the code that a loop can reach, is
-there for the cache alone.
+there only for the cache.
 """
 
 from __future__ import annotations

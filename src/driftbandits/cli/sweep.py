@@ -134,7 +134,7 @@ def show(
 
 
 def _drawn(draw: Any, asked: bool) -> Any:
-    """A figure; one that nobody asked for and that cannot be drawn is only a note."""
+    """A figure; one that was not asked for and cannot be drawn is only a note."""
     try:
         return draw()
     except InputError as error:

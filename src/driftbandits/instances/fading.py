@@ -10,7 +10,7 @@ from driftbandits._common.checks import check_between, check_whole
 from driftbandits.instances.base import HORIZON, Array, Instance, check_shape, family
 
 PATHS = 16
-"""Echoes a link is the sum of: enough for the amplitude to be all but Rayleigh distributed."""
+"""Echoes a link is the sum of: enough for the amplitude to be nearly Rayleigh distributed."""
 
 
 @family

@@ -1,4 +1,4 @@
-"""Arms that swing like pendulums."""
+"""Arms whose means are sine waves."""
 
 from __future__ import annotations
 

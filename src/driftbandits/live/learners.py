@@ -156,7 +156,7 @@ class Learner:
 
 
 class InTurnLearner(Learner):
-    """For policies that must be told the reward of the very arm they chose before they choose again.
+    """For policies that must be told the reward of exactly the arm they chose before they choose again.
 
     All asks get the arm that the policy waits for. When rewards come it learns one of that arm, chooses the next, and
     learns on while rewards of what it chooses are there (Joulani, György, Szepesvári 2013, QPM-D). Rewards put aside

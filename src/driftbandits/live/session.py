@@ -42,7 +42,7 @@ class Session:
     order learns each when it comes; for others they are put in the order that the policy needs (``docs/sessions.md``).
 
     ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
-    dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits for ever.
+    dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits forever.
 
     ``explore``: this share of Decisions falls on any arm alike, and the exact probability of every choice is kept.
     That is what ``replay`` needs to judge other policies by the log; 0, the default, explores no more than the policy
@@ -255,7 +255,7 @@ class Session:
         return type(self).restore(self.snapshot(), self.clock)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as its snapshot. A clock of one's own is pickled along, the usual one starts anew."""
+        """Pickled as its snapshot. A clock that was given is pickled too; the default one starts again."""
         clock = None if self._usual_clock else self.clock
         return restore_session, (type(self), self.snapshot(), clock)
 

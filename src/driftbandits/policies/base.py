@@ -57,7 +57,7 @@ class Policy(Compiled):
     def has_room(self, state: State, steps: int) -> bool:
         """Whether the State's arrays surely bear ``steps`` more updates, whatever the rewards are.
 
-        Whoever plays a policy asks after every ``reserve``: a policy that counted wrongly gets an error, and writes
+        The Player asks after every ``reserve``: a policy that counted wrongly gets an error, and writes
         nothing beyond an array. A State that does not grow always has room.
         """
         return True
@@ -70,9 +70,9 @@ class Policy(Compiled):
         return {}
 
     def stage(self, step: int) -> Stage:
-        """Who plays after ``step`` steps: the policy itself, from the first to the last, unless it begins anew.
+        """The stage that plays after ``step`` steps: the policy itself, from first to last, unless it restarts.
 
-        Whoever plays a policy plays its stages. All are of one class, so compiled code need not change.
+        The Player plays the stages of a policy. All are of one class, so compiled code need not change.
         """
         return Stage(self, 0, ENDLESS)
 

@@ -196,7 +196,7 @@ def _end_block(state: BOBState) -> None:
 
 @kernel
 def _refresh(state: BOBState) -> None:
-    """Add the window up afresh, once in each window's length, so that rounding never accumulates."""
+    """Add the window up again, once in each window's length, so that rounding never accumulates."""
     run, arms = state.run[0], state.arms
     for arm in range(len(arms)):
         arms[arm].total = 0.0

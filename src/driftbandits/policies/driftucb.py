@@ -49,11 +49,12 @@ class DriftUCB(Policy):
         r(w) = sqrt(x/(2 w)), x = 1.03 max(1, ln((K T/(R m)) max(1, w0/m))).
 
     With ``kl="bernoulli"``, for rewards in [0, 1] (others count as 0 or 1), a window's bound is narrower where its mean
-    M is near 0 or 1: instead of M + r(w), the least of 1 and (1 - e^(-b M - x/w))/(1 - e^(-b)), x as above but for the
+    M is near 0 or 1: instead of M + r(w), the least of 1 and (1 - e^(-b M - x/w))/(1 - e^(-b)), x as above without the
     factor 1.03, over three tilts b: the largest power of 2 up to sqrt(2 (x/w)/(M (1 - M) + x/w)), and 2 and 4 times it.
 
     The regret is O(T (K delta ln T)^(1/3) + R T delta^(1/3)), proved in ``docs/beyond-the-paper.md``. With R = 10^(-9)
-    all indices are upper bounds at all times, but for a chance of about R ln T; the default wins more in simulations.
+    all indices are upper bounds at all times, except with probability about R ln T; the default wins more in
+    simulations.
 
     It must know T and delta, and rewards should be 1/2-sub-Gaussian, as all in [0, 1] are. A step costs O(K + log T).
 

@@ -143,7 +143,7 @@ class MUCB(Policy):
 
 @kernel
 def _refresh(state: MUCBState, arm: int) -> None:
-    """Add the halves up afresh, once in each window's length, so that rounding never accumulates."""
+    """Add the halves up again, once in each window's length, so that rounding never accumulates."""
     pulled, w = state.arms[arm], state.recent.shape[1]
     pulled.older = 0.0
     pulled.newer = 0.0

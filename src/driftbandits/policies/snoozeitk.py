@@ -151,7 +151,7 @@ class SnoozeItK(Policy):
 
 @kernel
 def _conclude(state: SnoozeItKState, x: int, y: int, drift: float) -> bool:
-    """If the test of x and y passes, write the event, and snooze the arm behind or begin the pair anew."""
+    """If the test of x and y passes, write the event, and snooze the arm behind or start the pair again."""
     passes, window, lead, ahead = best_lead(state, x, y, drift)
     if not passes:
         return False

@@ -26,7 +26,7 @@ DOTS_PER_INCH = 100
 """Enough for a page on a screen, in some 30 KB a picture."""
 
 DRIFT_WHERE_THERE_IS_NONE = 1e-6
-"""What policies are told on stationary arms, since many a tuning is undefined for a drift of 0."""
+"""What policies are told on stationary arms, since many tunings are undefined for a drift of 0."""
 
 YARDSTICK = "SWUCBSharp"
 """The policy drawn in grey on every page, so that pages can be compared."""
@@ -126,7 +126,7 @@ def _cell(text: str) -> str:
 
 
 def _markdown(docstring: str) -> str:
-    """A docstring is Markdown but for its examples, and for pages of docs/ that it names."""
+    """A docstring is Markdown, except for its examples and the pages of docs/ that it names."""
     fenced = re.sub(r"(?m)^>>> (?:.+\n?)+", lambda found: f"```python\n{found[0].rstrip()}\n```\n", docstring)
     return re.sub(r"``docs/(\S+\.md)``", r"[\1](../\1)", fenced).rstrip()
 

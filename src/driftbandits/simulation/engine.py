@@ -20,7 +20,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 COMPILED_CHUNK = 1 << 18
 INTERPRETED_CHUNK = 1 << 10
-"""Steps between two looks at the clock and at Ctrl-C: some ten milliseconds either way."""
+"""Steps between two checks of the clock and of Ctrl-C: some ten milliseconds either way."""
 
 BLOCKS_PER_WORKER = 16
 FIRST_LOG = 64
@@ -33,7 +33,7 @@ TIMES = ("step", "start", "passed", "until")
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of one policy left behind."""
+    """The result of one run of one policy."""
 
     regret: Array
     realised: Array
@@ -103,7 +103,7 @@ class Job:
             before, noted = player.step, int(tally[0].events)
             until = min(before + min(chunk, player.room()), stop)
             begun = time.thread_time()
-            player.step = player.play(make_advance, *given, log, tally, until, company=(self.noise,))
+            player.step = player.play(make_advance, *given, log, tally, until, others=(self.noise,))
             seconds += time.thread_time() - begun
             if player.stage.start > 0:  # a stage's own clock starts at 0
                 for name in set(TIMES) & set(log.dtype.names or ()):

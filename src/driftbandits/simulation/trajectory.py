@@ -47,5 +47,5 @@ def trajectory(policy: Any, instance: Instance, noise: Noise | None = None, seed
     while player.step < T:
         stop = min(player.step + player.room(), T)
         given = (scatter, instance.means, noise_rng, own, *played, player.step, stop)
-        player.step = player.play(make_record, *given, company=(noise,))
+        player.step = player.play(make_record, *given, others=(noise,))
     return played

@@ -10,7 +10,7 @@ in ``docs/store.md``. The simple way is a durable session, each of whose answers
 ...     session.tell(decision.id, 1.0)
 <Outcome.NEW: 'new'>
 
-A service, which has many experiments and commits for all of them at once, uses the verbs beneath:
+A service, which has many experiments and commits for all of them at once, uses the lower-level calls:
 
 - ``create``, ``experiments``, ``experiment``, ``set_status``: what was declared, as an ``Experiment``.
 - ``acquire(id)`` makes this process the experiment's one ``Writer``, or raises ``BusyError`` naming the other;
@@ -20,7 +20,7 @@ A service, which has many experiments and commits for all of them at once, uses 
   gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
   ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction.
 - ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.
-- ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; nobody needs to be its writer for that.
+- ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; that needs no writer.
 - ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
   ``save_view``.
 

@@ -1,4 +1,4 @@
-"""Bearer tokens of the service. Only their hashes are kept: who reads the database cannot use them."""
+"""Bearer tokens of the service. Only their hashes are stored, so someone who reads the database cannot use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a declared grid to its cells: names are looked up, parameters find their owners, nothing is left over."""
+"""From a declared grid to its cells: names are looked up, and each parameter goes to what has one of that name."""
 
 from __future__ import annotations
 

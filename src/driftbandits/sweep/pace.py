@@ -1,4 +1,4 @@
-"""How long work takes: measured on a small part before the sweep starts, and on every block that comes back."""
+"""How long the work takes: measured on a small part before the sweep starts, and on every block that comes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweep: a declared grid that can be checked, run, stopped and gone on with."""
+"""Sweep: a declared grid that can be checked, run, stopped and resumed."""
 
 from __future__ import annotations
 

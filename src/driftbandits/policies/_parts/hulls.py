@@ -17,7 +17,7 @@ def new_vertices(length: int) -> Records:
 
 
 def new_pool() -> Records:
-    """Which vertices are in use: all below ``fresh``, save those linked from ``free``."""
+    """Which vertices are in use: all below ``fresh``, except those linked from ``free``."""
     pool = records(1, fresh="i8", free="i8")
     pool.free = NONE
     return pool

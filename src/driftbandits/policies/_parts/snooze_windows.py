@@ -31,7 +31,7 @@ def sides() -> Records:
 
 
 def _phase(state: Any) -> int:
-    """Steps of the active phase so far; none while an arm is snoozed, since the next phase begins anew."""
+    """Steps of the active phase so far; none while an arm is snoozed, since the next phase starts from nothing."""
     run = state.run[0]
     return 0 if run.snoozed >= 0 else int(run.t - run.start)
 

@@ -27,7 +27,7 @@ JUMPS = 5
 SHORTEST = 5_000
 """The shortest horizon on which every instance that drifts does so."""
 SEED = 20_210
-"""Of the draws. No policy may be fitted to these instances: whoever tunes one draws others."""
+"""The seed of the draws. No policy may be tuned on these instances: draw others for that."""
 USUAL, COIN = Gaussian(0.5), Bernoulli()
 
 

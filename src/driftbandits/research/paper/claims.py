@@ -106,7 +106,7 @@ def claim_1(simulation: Simulation) -> Claim:
         "Claim 1",
         "Where the arms are well separated and drift slowly (δ = 1/48,000), SnoozeIt and SW-UCB# have less regret "
         "than Rexp3 and Exp3.S.",
-        "Rexp3 or Exp3.S, tuned as their authors say, with no more regret than SnoozeIt or SW-UCB# over the same luck.",
+        "Rexp3 or Exp3.S, tuned as their authors say, with no more regret than SnoozeIt or SW-UCB# on the same noise.",
         verdicts,
     )
 
@@ -117,7 +117,7 @@ def claim_2(simulation: Simulation) -> Claim:
     return Claim(
         "Claim 2",
         "Where the arms keep taking turns (δ = 1/4,800), SnoozeIt has less regret than SW-UCB#.",
-        "SW-UCB# with no more regret than SnoozeIt, over the same luck.",
+        "SW-UCB# with no more regret than SnoozeIt, over the same noise.",
         {form: beats(final(simulation, name), others) for form, name in FORMS.items()},
     )
 

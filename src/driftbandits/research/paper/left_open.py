@@ -32,8 +32,7 @@ def left_open() -> list[Section]:
                 "step.",
                 "Who goes first. The least recently pulled arm: so a respawned arm goes first, and after an episode "
                 "without a snooze the alternation simply goes on.",
-                "Stationary arms. For δ = 0 the buffer is infinite: the first snooze lasts for ever, as the paper "
-                "says.",
+                "Stationary arms. For δ = 0 the buffer is infinite: the first snooze lasts forever, as the paper says.",
                 "More than two arms. The paper defines SnoozeIt for two, and so does this package.",
                 "Short horizons. Below T = 994 the test can never pass, since its shortest window does not fit. A "
                 "warning says so, as it does wherever no snooze is possible.",
@@ -70,7 +69,7 @@ def left_open() -> list[Section]:
                 "One detail was not copied: its windows are counted in steps, and odd lengths occur.",
                 "Its Exp3.S has a third where a cube root is meant. Here Exp3.S is tuned as its authors say, and the "
                 "mistaken γ is a curve of its own.",
-                "Its SW-UCB# leaves out the newest sample and can starve the first arm for ever through 0/0. Here "
+                "Its SW-UCB# leaves out the newest sample and can starve the first arm forever through 0/0. Here "
                 "SW-UCB# is implemented as its authors describe it.",
             ],
         ),

@@ -23,7 +23,7 @@ from driftbandits.store import Answer, FencedError, Store, StoreError, UnknownEx
 from driftbandits.store.experiments import check_id
 
 TICK = 0.5
-"""Seconds between looks at what is due."""
+"""Seconds between checks for what is due."""
 
 Found = TypeVar("Found")
 log = structlog.get_logger("driftbandits.service")

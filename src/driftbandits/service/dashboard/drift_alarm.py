@@ -37,7 +37,7 @@ class Alarm(NamedTuple):
     """An arm's mean changed by ``change`` between two blocks, around the steps ``since`` and ``until``.
 
     ``allowed`` is the most that the declared drift explains, ``radius`` what chance explains besides, and ``at_least``
-    the drift a step that is certain, but for a chance of one in a million.
+    the drift a step that is certain, except with a probability of one in a million.
     """
 
     arm: int
