@@ -83,7 +83,7 @@ def check_names(name: str, values: Sequence[str]) -> list[str]:
 
 
 def _is_number(value: Any) -> bool:
-    """True and False are answers, not numbers."""
+    """True and False are not numbers."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

@@ -127,7 +127,7 @@ def select(policy: Any, state: Any, rng: np.random.Generator) -> int:
         return operator.index(arm)
     except TypeError:
         raise PolicyError(
-            f"{type(policy).__name__}.select must answer the number of an arm, a whole number; it answered {arm!r}"
+            f"{type(policy).__name__}.select must return the number of an arm, a whole number; it returned {arm!r}"
         ) from None
 
 
@@ -218,7 +218,7 @@ def mark(fault: Any, step: int, arm: int, reward: float) -> None:
 
 
 def blame(fault: Any, step: int, arm: int, reward: float, answer: int) -> int:
-    """Write down where a loop was, and answer with what went wrong."""
+    """Record where a loop was, and return what went wrong."""
     fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
     return answer
 

@@ -25,7 +25,7 @@ TALLY = np.dtype(
 CHOOSING = -1
 """In place of an arm, while one is being chosen."""
 WRONG_ARM, WRONG_REWARD = -1, -2
-"""Loops answer these when the policy chose an arm that does not exist, or the noise drew no usable number."""
+"""Loops return these when the policy chose an arm that does not exist, or the noise drew no usable number."""
 
 
 def make_advance(digest: str) -> Callable[..., Any]:
@@ -46,7 +46,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
         tally: Any,
         stop: int,
     ) -> int:
-        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Answers the step reached."""
+        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached."""
         assert digest
         held = borrowed(state)
         n_arms = means.shape[1]

@@ -61,7 +61,7 @@ def usual_mode(policy: Any) -> Mode:
 class Player:
     """One run of a policy: its State, and how many updates it has learnt from.
 
-    ``seeds`` answers, for the number of updates before a stage, the random generator of what the policy draws once and
+    ``seeds`` returns, for the number of updates before a stage, the random generator of what the policy draws once and
     remembers. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
     bytes of a State do not depend on who played it in which pieces. Not for two threads at once.
     """
@@ -255,6 +255,6 @@ def _check_state(policy: Any, state: Any) -> None:
     arrays = state if isinstance(state, tuple) and hasattr(state, "_fields") else ()
     if not arrays or not all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays):
         raise PolicyError(
-            f"{type(policy).__name__}.init must answer a NamedTuple of numpy arrays of numbers, such as "
+            f"{type(policy).__name__}.init must return a NamedTuple of numpy arrays of numbers, such as "
             f"db.records(n_arms, pulls='i8', total='f8') makes; got {state!r:.200}"
         )

@@ -56,7 +56,7 @@ class Learner:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice.
 
         At first most policies want each arm once, the first of them as long as they have learnt nothing. Asks that
-        don't wait for rewards go round the arms not known yet instead: ``waiting`` asks have done so already.
+        don't wait for rewards cycle through the arms not known yet instead: ``waiting`` asks have done so already.
         """
         if not self.unknown:
             return self._draw(self.player, step, count, self.explore)
@@ -77,7 +77,7 @@ class Learner:
         try:
             self._take(rewards, oldest)
         except PolicyError:
-            # A kernel that failed has changed who knows what: go back to what was known.
+            # A kernel that failed may have changed anything: go back to the State before.
             self.player = self.past(before)
             self.unknown = unknown
             del self._past[before - self._marks[0][0] :]
@@ -105,7 +105,7 @@ class Learner:
         return found
 
     def shares(self, learnt: int, draws: int = 1000) -> Any:
-        """The probability of every arm's being chosen after so many updates, as the share of so many draws."""
+        """The probability with which each arm is chosen after so many updates, as its share of so many draws."""
         arms, _ = self._draw(self.past(learnt), EXPLAIN_STEPS, draws)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
@@ -159,7 +159,7 @@ class InTurnLearner(Learner):
     """For policies that must be told the reward of exactly the arm they chose before they choose again.
 
     All asks get the arm that the policy waits for. When rewards come it learns one of that arm, chooses the next, and
-    learns on while rewards of what it chooses are there (Joulani, György, Szepesvári 2013, QPM-D). Rewards put aside
+    continues while there are rewards of what it chooses (Joulani, György, Szepesvári 2013, QPM-D). Rewards put aside
     are dropped when they are older than ``oldest``: means drift.
     """
 
@@ -199,7 +199,7 @@ class InTurnLearner(Learner):
 
 
 def make_learner(policy: Policy, n_arms: int, seed: int, explore: float) -> Learner:
-    """The learner that suits the policy."""
+    """The learner for this policy."""
     return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, explore)
 
 

@@ -1,4 +1,4 @@
-"""Can a log answer? Tests what it claims of itself, and refuses, saying what would be needed.
+"""Whether a log can answer: tests what it claims about itself, and refuses, saying what would be needed.
 
 Both tests are two-sided; each refuses a log that tells the truth once in 10,000 times.
 """

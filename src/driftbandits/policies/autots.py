@@ -239,7 +239,7 @@ def _draw_filter(state: AutoTSState, arm: int, switched: float, uniform: float) 
 
 @kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
-    """Learn from a pull of an arm that was pulled before; answers the reward, cut back if it was out of all bounds."""
+    """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
     run, mine = state.run[0], state.arms[arm]
     walk, prior, pool, expected = state.walk, state.prior, state.pool, state.squares
     mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]

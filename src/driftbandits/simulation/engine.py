@@ -74,7 +74,7 @@ class Job:
         return other
 
     def play(self, run: int, go_on: GoOn) -> Run | None:
-        """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
+        """Run number ``run``; ``go_on`` is called every few steps, and once it returns False the result is None."""
         if not self._model:
             self.prepare()
         own = stream(self.seed, run, OWN)

@@ -1,7 +1,8 @@
-"""Where live experiments are kept: an append-only log of events in SQLite or PostgreSQL, plus snapshots.
+"""Live experiments in a database: an append-only log of events in SQLite or PostgreSQL, plus snapshots.
 
-A Session lives in memory; the Store holds the log whose fold it is. What is on disk, and how machines share it, is told
-in ``docs/store.md``. The simple way is a durable session, each of whose answers is on disk before you have it:
+A Session lives in memory; the Store holds the log whose fold it is. What is on disk, and how machines share it, is
+explained in ``docs/store.md``. The simple way is a durable session, which writes every result to disk before it returns
+it:
 
 >>> from driftbandits import Store
 >>> store = Store("sqlite://")  # gone with the process; "sqlite:///file.db" and "postgresql://..." stay

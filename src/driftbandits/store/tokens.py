@@ -61,7 +61,7 @@ class Tokens:
             return [Token(row.name, row.scope, row.created, row.revoked) for row in rows]
 
     def revoke(self, name: str) -> None:
-        """Note when it ceased to be good."""
+        """Note when it was revoked."""
         with self._database.writing() as connection:
             known = connection.execute(select(tokens.c.name).where(tokens.c.name == name)).one_or_none()
             good = tokens.c.name == name, tokens.c.revoked.is_(None)

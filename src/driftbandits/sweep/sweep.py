@@ -75,7 +75,7 @@ class Sweep:
             return Sweep(**declared)
 
     def _tried(self) -> list[int]:
-        """Build every instance and policy once, in a short form where it is long; answers the true horizons."""
+        """Build every instance and policy once, in a short form where it is long; returns the true horizons."""
         built: dict[str, tuple[Any, int]] = {}
         horizons = []
         with warnings.catch_warnings(record=True) as caught:

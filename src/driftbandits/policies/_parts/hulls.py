@@ -40,7 +40,7 @@ def has_room(pool: Records, vertices: Records, points: int) -> bool:
 
 @kernel
 def push_vertex(pool: Any, vertices: Records, top: int, sign: float, count: int, total: float) -> int:
-    """Add the rightmost point (count, total) to a lower hull (sign 1) or an upper one (sign -1); answers its new top.
+    """Add the rightmost point (count, total) to a lower hull (sign 1) or an upper one (sign -1); returns its new top.
 
     A hull is a stack, linked by ``below``. Points above the chord of their neighbours leave it and never come back, so
     they need not be kept, and a point costs O(1) amortised.

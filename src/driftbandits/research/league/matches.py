@@ -19,7 +19,7 @@ from driftbandits.policies import POLICIES, Policy, make_policy
 STATIONARY, DRIFTING, ABRUPT, HARDEST = "stationary", "drifting", "abrupt", "lower bound"
 KINDS = (DRIFTING, STATIONARY, ABRUPT, HARDEST)
 LEFT_OUT = ("Oracle",)
-"""Told the answer, so no rival."""
+"""It is told the best arm, so it is no competitor."""
 
 DRAWS = 3
 """Random draws of each family that has any."""

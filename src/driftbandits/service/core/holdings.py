@@ -70,7 +70,7 @@ class Holdings:
     async def durably(
         self, held: Held, work: Callable[[Held], str], keep: Callable[[str], Answer] | None = None
     ) -> str:
-        """Let ``work`` change the Session; its answer, once all that it rests on is on disk, together with ``keep``."""
+        """Let ``work`` change the Session; returns its result once that and the Answer of ``keep`` are on disk."""
         try:
             response = work(held)
         except InputError:
