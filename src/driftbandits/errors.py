@@ -1,4 +1,4 @@
-"""What a command line must tell from a bug: wrong input, and work that the machine cut short; and a warning."""
+"""Errors that are not bugs: wrong input, and work that the machine interrupted; and a warning."""
 
 
 class DriftbanditsError(Exception):

@@ -78,7 +78,7 @@ MESSAGES = {
     ChoosesTooHigh: r"ChoosesTooHigh chose arm 7 at step \d, which does not exist: arms are 0 to 1$",
     ChoosesMinusOne: r"ChoosesMinusOne chose arm -1 at step \d, which does not exist: arms are 0 to 1$",
     Raises: r"Raises\.update, at step \d+, raised ValueError: no good\n.*broken_policies\.py, line \d+",
-    HasNoState: r"HasNoState\.init must answer a NamedTuple of numpy arrays",
+    HasNoState: r"HasNoState\.init must return a NamedTuple of numpy arrays",
     Miscounts: r"Miscounts\.reserve was asked for room for [\d,]+ updates after [\d,]+, and made less",
 }
 
@@ -117,7 +117,7 @@ def test_a_plain_policy_that_answers_no_arm(wrong: Any) -> None:
         def update(self, state: None, arm: int, reward: float) -> None: ...
 
     for way in (simulated, online, recorded):
-        with pytest.raises(db.PolicyError, match=r"Plain\.select must answer the number of an arm"):
+        with pytest.raises(db.PolicyError, match=r"Plain\.select must return the number of an arm"):
             way(Plain())
 
 

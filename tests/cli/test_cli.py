@@ -49,7 +49,7 @@ def test_simulate_prints_and_writes(tmp_path: Path) -> None:
     world = db.instances.sinusoid(horizon=2_000, drift=1e-3)
     world.save(tmp_path / "means.csv")
     words = ["simulate", tmp_path / "means.csv", "--policy", "SWUCBSharp", "--policy", "RoundRobin", "--runs", 3]
-    answer = driftbandits(*words, "--plot", tmp_path / "plot.svg", "--save", tmp_path / "runs.parquet")
+    answer = driftbandits(*words, "--plot", tmp_path / "plot.svg", "--keep", tmp_path / "runs.parquet")
     assert answer.returncode == 0, answer.stderr
     assert "SWUCBSharp" in answer.stdout
     assert (tmp_path / "plot.svg").read_text(encoding="utf-8").startswith("<?xml")
@@ -111,7 +111,7 @@ def test_recommend_answers_in_a_sentence_or_two() -> None:
         (["simulate", "stationary", "--policy", "Rexp3"], "undefined for drift=0"),
         (["simulate", "wave", "--policy", "SnoozeIt"], "exactly 2 arms"),
         (["simulate", "walk", "--plot", "regret"], "must end in .svg, .pdf or .png; got 'regret'"),
-        (["league", "--horizon", "100"], "the league's worlds need horizon >= 5,000; got 100"),
+        (["league", "--horizon", "100"], "the league's instances need horizon >= 5,000; got 100"),
         (["recommend", "--arms", "1"], "arms must be a whole number, at least 2; got 1"),
         (["replay", "gone.csv"], "gone.csv: there is no such file"),
         (["replay", "log.txt"], "must end in .csv, .parquet, .jsonl"),
@@ -163,7 +163,7 @@ def test_a_pipe_that_cannot_write_greek_gets_the_rest() -> None:
 @systems.signals
 def test_ctrl_c_is_exit_code_130(tmp_path: Path) -> None:
     path = tmp_path / "new" / "runs.parquet"
-    words = ["simulate", "walk", "--policy", "RoundRobin", "--runs", "1000000", "--save", str(path)]
+    words = ["simulate", "walk", "--policy", "RoundRobin", "--runs", "1000000", "--keep", str(path)]
     with started("-m", "driftbandits", *words, stderr=subprocess.PIPE) as process:
         # Made when it is checked that the file can be written, just before the work begins.
         wait_until(lambda: path.parent.exists() or process.poll() is not None, "the work to begin")

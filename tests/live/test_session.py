@@ -15,7 +15,7 @@ from clock import Clock
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits.live import decisions
 from driftbandits.live.decisions import TooOldError, UnknownDecisionError
-from driftbandits.live.learners import KEEP, SEEDS
+from driftbandits.live.learners import KEEP, SEED_STEPS
 from lively import lively
 from naive_session import NaiveSession
 
@@ -132,7 +132,7 @@ def test_in_step_a_session_is_the_policy_itself(name: str) -> None:
     session = db.Session(policy, ["a", "b"], seed=5)
     state = policy.reserve(policy.init(2), 200)
     stream = StepStream(5)
-    policy.seed(state, stream.at(SEEDS))
+    policy.seed(state, stream.at(SEED_STEPS))
     for step in range(1, 201):
         decision = session.ask()
         arm = int(policy.select(state, stream.at(step)))

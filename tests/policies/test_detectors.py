@@ -16,8 +16,8 @@ import driftbandits as db
 from driftbandits.policies import adswitch
 from driftbandits.policies._parts.divergence import bernoulli_upper
 from driftbandits.policies._parts.hulls import NONE, new_pool, new_vertices, push_vertex
-from driftbandits.policies._parts.luck import new_luck, stir, uniform
-from naive_detectors import NaiveCUSUMUCB, NaiveGLRUCB, NaiveLuck, NaiveMUCB, kl_upper
+from driftbandits.policies._parts.own_random import mix_in, new_generator, uniform
+from naive_detectors import NaiveCUSUMUCB, NaiveGenerator, NaiveGLRUCB, NaiveMUCB, kl_upper
 from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA
 
 Array = np.ndarray[Any, Any]
@@ -35,8 +35,8 @@ def tape(kind: str, seed: int, steps: int, n_arms: int, jumps: int) -> Array:
 def follow(policy: db.Policy, twin: Any, rewards: Array, seed: int) -> int:
     """Play both side by side: every arm and every event must agree. Answers the number of events."""
     play, rng = db.Online(policy, rewards.shape[1], seed), np.random.Generator(np.random.SFC64(seed))
-    if hasattr(twin, "luck"):
-        twin.luck.seed(rng)
+    if hasattr(twin, "generator"):
+        twin.generator.seed(rng)
     events: list[tuple[int, int]] = []
     for step, row in enumerate(rewards):
         arm = play.select()
@@ -153,7 +153,7 @@ def test_adswitch_checks_bad_arms(share: float, gap: float, horizon: int, episod
     state.run.episode = twin.episode = episode
     state.arms[1].bad, state.arms[1].count, state.arms[1].old_gap, state.arms[1].owed_until = 1, 10, gap, 10 + owed
     twin.bad, twin.owed = {1: (0.0, gap)}, [0, owed]
-    with patch.object(adswitch, "uniform", lambda luck: drawn), patch.object(twin.luck, "uniform", lambda: drawn):
+    with patch.object(adswitch, "uniform", lambda own: drawn), patch.object(twin.generator, "uniform", lambda: drawn):
         adswitch._oblige(state)
         twin.oblige(1)
     assert state.arms.owed_until.tolist() == [0, 10 + twin.owed[1]]
@@ -239,15 +239,15 @@ def test_kl_upper_bound(p: float, level: float) -> None:
     assert bernoulli_upper(p, 0.0) == p
 
 
-def test_luck_is_uniform_whatever_is_stirred_in() -> None:
+def test_draws_are_uniform_whatever_is_mixed_in() -> None:
     """Means and covariances of 20,000 draws, within five standard errors (p < 1e-6); the twin draws the same."""
-    luck, twin = new_luck(), NaiveLuck()
+    generator, twin = new_generator(), NaiveGenerator()
     rng = np.random.Generator(np.random.SFC64(0))
     rewards, draws = np.round(rng.random(20_000)), []
     for step, reward in enumerate(rewards):
-        stir(luck[0], step % 3, reward)
-        twin.stir(step % 3, reward)
-        draws.append(uniform(luck[0]))
+        mix_in(generator[0], step % 3, reward)
+        twin.mix_in(step % 3, reward)
+        draws.append(uniform(generator[0]))
         assert draws[-1] == twin.uniform()
     centred = np.array(draws) - 0.5
     error = math.sqrt(1 / 12 / len(draws))

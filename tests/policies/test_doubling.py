@@ -12,7 +12,7 @@ import pytest
 import driftbandits as db
 from driftbandits.offline.log import Log
 from driftbandits.policies import make_policy
-from driftbandits.simulation.engine import OWN, WORLD, stream
+from driftbandits.simulation.engine import NOISE, OWN, stream
 from driftbandits.testing import check_policy
 from lively import LIVELY
 from naive import pieces
@@ -35,7 +35,7 @@ def base(name: str, horizon: int) -> db.Policy:
 
 def by_hand(name: str, world: db.Instance, seed: int, first: int = FIRST) -> tuple[list[int], list[float]]:
     """The base, made anew for every piece, on the run's own random streams; in plain Python."""
-    noise, own, outside = db.Gaussian(0.5), stream(seed, 0, OWN), stream(seed, 0, WORLD)
+    noise, own, outside = db.Gaussian(0.5), stream(seed, 0, OWN), stream(seed, 0, NOISE)
     arms, rewards = [], []
     for start, length in pieces(first, world.horizon):
         policy = base(name, length)

@@ -14,11 +14,11 @@ from driftbandits.errors import InputError
 from driftbandits.instances.noise import Gaussian
 from driftbandits.policies import POLICIES
 from driftbandits.research.league.league import League, league
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, JUMPS, KINDS, STATIONARY, asked, matches, told
 from driftbandits.research.league.play import play, run_table
 from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
 from driftbandits.research.league.standings import OURS, best_single, mean_regrets, standings
 from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
-from driftbandits.research.league.worlds import ABRUPT, DRIFTING, JUMPS, KINDS, STATIONARY, asked, told, worlds
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
 from driftbandits.research.report.parts import Settings
 
@@ -110,7 +110,7 @@ def test_the_jackknife_of_a_mean_is_students_interval() -> None:
 
 
 def test_worlds_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
-    first, second = list(worlds(SHORT)), list(worlds(SHORT))
+    first, second = list(matches(SHORT)), list(matches(SHORT))
     assert len({world.name for world in first}) == len(first)
     assert {world.kind for world in first} == set(KINDS)
     assert all((one.instance.means == other.instance.means).all() for one, other in zip(first, second, strict=True))
@@ -184,7 +184,7 @@ def test_the_shipped_standings_are_of_this_league() -> None:
     table = shipped_standings()
     assert set(table["policy"]) <= set(POLICIES) - {"Oracle"}
     assert set(zip(table["policy"], table["told"], strict=True)) == {(name, told(name)) for name in table["policy"]}
-    assert set(table["family"]) == {world.family for world in worlds(SHORT)}
+    assert set(table["family"]) == {match.family for match in matches(SHORT)}
     assert (table["ratio"] >= 1).all()
     assert set(POLICIES) >= FOR_STATIONARY | UNITLESS | set(JUDGED)
     assert set(JUDGED) <= set(OURS)
@@ -209,8 +209,8 @@ def test_recommend_names_the_best_of_the_shipped_standings(
     answer = recommend(**said)  # type: ignore[arg-type]
     best = rank(kinds, known, int(said.get("arms", 2)), noise).row(0, named=True)  # type: ignore[call-overload]
     assert answer.startswith(f"Use {best['policy']}(")
-    worlds = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
-    assert f"on the league's {worlds} worlds its regret is {best['ratio']:.2f} times that of the best" in answer
+    words = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+    assert f"on the league's {words} instances its regret is {best['ratio']:.2f} times that of the best" in answer
     policy = eval(answer.split(" ", 1)[1].split(": ")[0], dict(POLICIES))  # what it says can be typed in
     assert isinstance(policy, POLICIES[best["policy"]])
     told_of = {

@@ -138,8 +138,8 @@ def test_theorem_3_holds_or_is_left_open() -> None:
 
 def test_policies_are_told_the_drift_of_their_instances() -> None:
     for experiment in EXPERIMENTS:
-        for world in experiment.worlds:
-            assert world.build(162_755).drift_limit == pytest.approx(world.drift, rel=1e-9)
+        for instance in experiment.instances:
+            assert instance.build(162_755).drift_limit == pytest.approx(instance.drift, rel=1e-9)
 
 
 def test_the_defective_gamma() -> None:
@@ -153,9 +153,9 @@ def small() -> dict[str, Simulation]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FeasibilityWarning)
         for experiment in (EXPERIMENTS[1], EXPERIMENTS[3]):
-            for world in experiment.worlds:
-                policies = experiment.policies(world, 5_000)
-                found[world.name] = simulate(policies, world.build(5_000), runs=3, events=True)
+            for instance in experiment.instances:
+                policies = experiment.policies(instance, 5_000)
+                found[instance.name] = simulate(policies, instance.build(5_000), runs=3, events=True)
         policies = at_confidences(5_000, 1 / 4_800)
         found["confidence"] = simulate(policies, instances.toggling(5_000), runs=3, events=True)
     return found

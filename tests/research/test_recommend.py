@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import driftbandits as db
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, STATIONARY, told
 from driftbandits.research.league.recommend import recommend
-from driftbandits.research.league.worlds import ABRUPT, DRIFTING, STATIONARY, told
 
 RATIOS = {
     "AutoTS": {"walk": 1.0, "wave": 4.0, STATIONARY: 3.0, ABRUPT: 4.5},
@@ -29,16 +29,16 @@ def stand(monkeypatch: pytest.MonkeyPatch, *policies: str) -> None:
     monkeypatch.setattr("driftbandits.research.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
 
 
-def test_who_says_nothing_gets_the_best_of_all_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_says_nothing_gets_the_best_of_all_instances(monkeypatch: pytest.MonkeyPatch) -> None:
     """Families weigh the same within their kind, and kinds the same: 2, 3 and 4.5 make 3; 6, 1.5 and 6 make 3.78.
 
     Who has not played a kind is no candidate.
     """
     stand(monkeypatch, *RATIOS)
     answer = (
-        "Use AutoTS(): it needs to know nothing, and on the league's drifting, stationary and abrupt worlds its regret "
-        "is 3.00 times that of the best policy there. The best published policy that you know enough for, KLUCB, has "
-        "3.78 times, and counts on rewards in [0, 1] or not far from it."
+        "Use AutoTS(): it needs to know nothing, and on the league's drifting, stationary and abrupt instances its "
+        "regret is 3.00 times that of the best policy there. The best published policy that you know enough for, "
+        "KLUCB, has 3.78 times, and counts on rewards in [0, 1] or not far from it."
     )
     assert recommend() == answer
     assert recommend(horizon=1_000) == answer
@@ -47,9 +47,9 @@ def test_who_says_nothing_gets_the_best_of_all_worlds(monkeypatch: pytest.Monkey
 def test_the_rival_is_another_policy_than_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     stand(monkeypatch, *RATIOS)
     assert recommend(drift=0.0, noise="gaussian", horizon=1_000) == (
-        "Use SuccessiveElimination(horizon=1000): it needs to know T, and on the league's stationary worlds its regret "
-        "is 1.00 times that of the best policy there. The best published policy that you know enough for, KLUCB, has "
-        "1.50 times."
+        "Use SuccessiveElimination(horizon=1000): it needs to know T, and on the league's stationary instances its "
+        "regret is 1.00 times that of the best policy there. The best published policy that you know enough for, "
+        "KLUCB, has 1.50 times."
     )
 
 

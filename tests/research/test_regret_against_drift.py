@@ -14,8 +14,8 @@ from driftbandits import InputError, Rexp3, RoundRobin, SnoozeIt, SWUCBSharp, in
 from driftbandits._common.intervals import t_quantile
 from driftbandits._common.plotting import save_figure
 from driftbandits.research.studies.regret_against_drift import (
+    FAMILIES,
     SNOOZEIT,
-    WORLDS,
     Maker,
     fit_exponents,
     fit_logarithm,
@@ -61,13 +61,13 @@ def test_neither_confidence_sees_the_bumps(hard: pl.DataFrame) -> None:
         assert hard.filter(policy=name)["regret"].to_list() == turns
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_rows_are_means_over_worlds(world: str) -> None:
+@pytest.mark.parametrize("world", FAMILIES)
+def test_rows_are_means_over_instances(world: str) -> None:
     made = {"it": lambda horizon, drift: SnoozeIt(horizon, drift, confidence=0.1)}
     row = regret_against_drift([1e-3], 5_000, made, world, runs=3, seed=5).row(0, named=True)
     regrets = []
     for seed in (5, 6, 7):
-        instance = WORLDS[world](5_000, 1e-3, seed)
+        instance = FAMILIES[world](5_000, 1e-3, seed)
         assert instance.drift_limit <= 1e-3 + 1e-12
         result = simulate({"it": SnoozeIt(5_000, 1e-3, confidence=0.1)}, instance, runs=1, seed=seed)
         regrets.append(float(result.regret["it"][0, -1]))

@@ -19,7 +19,7 @@ from comparison import POLICIES, T, same
 from driftbandits._common.plotting import save_figure
 from driftbandits._compile import recipe
 from driftbandits.simulation import engine
-from driftbandits.simulation.engine import OWN, WORLD, Job, stream
+from driftbandits.simulation.engine import NOISE, OWN, Job, stream
 from driftbandits.simulation.trajectory import trajectory
 
 
@@ -43,7 +43,7 @@ def test_more_runs_begin_with_the_same_runs(world: db.Instance, result: db.Simul
 
 
 def test_every_run_has_two_streams_of_its_own() -> None:
-    places = [(seed, run, which) for seed in (0, 1) for run in (0, 1, 2) for which in (WORLD, OWN)]
+    places = [(seed, run, which) for seed in (0, 1) for run in (0, 1, 2) for which in (NOISE, OWN)]
     assert len({stream(*place).random() for place in places}) == len(places)
 
 

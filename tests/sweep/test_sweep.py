@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 from driftbandits._common.intervals import mean_interval
 from driftbandits.sweep.blocks import STEPS, cut
-from driftbandits.sweep.summary import exponents, kept, summarise
+from driftbandits.sweep.summary import exponents, matching, summarise
 from driftbandits.sweep.toml import line_of
 
 SMALL = {"policy": "RoundRobin", "instance": "toggling", "horizon": 50}
@@ -205,7 +205,7 @@ def test_a_file_says_the_same_as_the_call(tmp_path: Path) -> None:
         ("runs = 3", "runs = 0", 3, "runs", "at least 1; got 0"),
         ("runs = 3", "run = 3", 3, "run", "did you mean runs"),
         ("runs = 3", "runs = true", 3, "runs", "must be a whole number"),
-        ("runs = 3", "fresh_worlds = true", 3, "fresh_worlds", "no world can be fresh"),
+        ("runs = 3", "fresh_worlds = true", 3, "fresh_worlds", "no instance can be fresh"),
         ("[grid]", "[gird]", 5, "gird", "did you mean grid"),
         ("runs = 3", "runs = = 3", 3, "", "is not TOML"),
         ("horizon = 50", "horizon = 50\nn_arms = 3", 11, "grid.n_arms", "has a parameter 'n_arms'"),
@@ -299,9 +299,9 @@ def test_summary_and_exponents_against_numpy(tmp_path: Path) -> None:
         part = table.filter(horizon=row["horizon"])
         slope = np.polyfit(np.log(part["drift"]), np.log(part["regret"]), 1)[0]
         assert row["exponent"] == pytest.approx(slope)
-    assert kept(table, ["horizon=500", "policy=UCB1"]).height == 5
+    assert matching(table, ["horizon=500", "policy=UCB1"]).height == 5
     with pytest.raises(db.InputError, match="no cell has horizon=1; horizon is one of 500, 900"):
-        kept(table, ["horizon=1"])
+        matching(table, ["horizon=1"])
 
 
 def test_a_cell_of_one_run_has_no_interval(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def first_of_the_largest(indices: list[float]) -> int:
     return best
 
 
-class NaiveLuck:
-    """L'Ecuyer's generator on whole numbers, with the bits of arms and rewards stirred in."""
+class NaiveGenerator:
+    """L'Ecuyer's generator on whole numbers, with the bits of arms and rewards mixed in."""
 
     def __init__(self) -> None:
         self.first, self.second = 1_234_567, 7_654_321
@@ -47,7 +47,7 @@ class NaiveLuck:
         """Two numbers of the run's own stream, before the first step."""
         self.first, self.second = int(rng.integers(1, 2_147_483_563)), int(rng.integers(1, 2_147_483_399))
 
-    def stir(self, arm: int, reward: float) -> None:
+    def mix_in(self, arm: int, reward: float) -> None:
         bits = int(abs(math.frexp(reward)[0]) * 2**53)
         self.first = (self.first + (bits >> 23)) % 2_147_483_562 + 1
         self.second = (self.second + bits % 2**23 + arm) % 2_147_483_398 + 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from naive_detectors import Event, NaiveLuck, first_of_the_largest
+from naive_detectors import Event, NaiveGenerator, first_of_the_largest
 
 
 class NaiveBOB:
@@ -21,7 +21,7 @@ class NaiveBOB:
         self.gamma = min(1.0, math.sqrt(count * math.log(count) / ((math.e - 1) * math.ceil(horizon / block))))
         self.s = [1.0] * count
         self.history: list[tuple[int, float]] = []
-        self.chosen, self.t, self.luck = 0, 0, NaiveLuck()
+        self.chosen, self.t, self.generator = 0, 0, NaiveGenerator()
         self.events: list[Event] = []
 
     def probabilities(self) -> list[float]:
@@ -36,10 +36,10 @@ class NaiveBOB:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.luck.stir(arm, reward)
+        self.generator.mix_in(arm, reward)
         if not self.history:
             shares = np.cumsum(self.probabilities())[:-1]
-            self.chosen = int(np.searchsorted(shares, self.luck.uniform(), side="right"))
+            self.chosen = int(np.searchsorted(shares, self.generator.uniform(), side="right"))
             self.events.append((self.t, -1))
         self.history.append((arm, reward))
         if len(self.history) == self.H:
@@ -53,7 +53,7 @@ class NaiveAdSwitch:
 
     def __init__(self, n_arms: int, horizon: int, c1: float) -> None:
         self.K, self.T, self.L, self.c1 = n_arms, horizon, math.log(horizon), c1
-        self.t, self.episode, self.luck = 0, 0, NaiveLuck()
+        self.t, self.episode, self.generator = 0, 0, NaiveGenerator()
         self.pulled_at = [0] * n_arms
         self.events: list[Event] = []
         self.new_episode()
@@ -79,7 +79,7 @@ class NaiveAdSwitch:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.luck.stir(arm, reward)
+        self.generator.mix_in(arm, reward)
         self.pulled_at[arm] = self.t
         self.history.append((arm, reward))
         self.owed[arm] -= 1
@@ -116,7 +116,7 @@ class NaiveAdSwitch:
 
     def oblige(self, arm: int) -> None:
         """One uniform number decides about all i: the largest that is drawn counts."""
-        u, none_larger = self.luck.uniform(), 1.0
+        u, none_larger = self.generator.uniform(), 1.0
         rate = min(1.0, math.sqrt(self.episode / (self.K * self.T * self.L)))
         for i in reversed([i for i in range(1, 60) if 2.0**-i >= self.bad[arm][1] / 16]):
             none_so_far = none_larger * (1 - rate * 2.0**-i)
@@ -128,7 +128,7 @@ class NaiveAdSwitch:
 class NaiveMASTER:
     def __init__(self, n_arms: int, horizon: int, confidence: float) -> None:
         self.K, self.T, self.confidence = n_arms, horizon, confidence
-        self.t, self.luck = 0, NaiveLuck()
+        self.t, self.generator = 0, NaiveGenerator()
         self.events: list[Event] = []
         self.new_block(0)
 
@@ -147,7 +147,7 @@ class NaiveMASTER:
     def schedule(self) -> None:
         tau = len(self.block)
         for m in range(self.n + 1):
-            if tau % 2**m == 0 and self.luck.uniform() < self.rho(2**self.n) / self.rho(2**m):
+            if tau % 2**m == 0 and self.generator.uniform() < self.rho(2**self.n) / self.rho(2**m):
                 self.instances.append((tau, 2**m, []))
 
     def active(self) -> list[tuple[int, float]]:
@@ -164,7 +164,7 @@ class NaiveMASTER:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.luck.stir(arm, reward)
+        self.generator.mix_in(arm, reward)
         optimistic = min(1.0, max(self.indices()))
         self.active().append((arm, reward))
         self.block.append((optimistic, reward))
@@ -190,7 +190,7 @@ class NaiveMETA:
 
     def __init__(self, n_arms: int, horizon: int, c0: float) -> None:
         self.K, self.T, self.c0 = n_arms, horizon, c0
-        self.t, self.luck = 1, NaiveLuck()  # the step to come
+        self.t, self.generator = 1, NaiveGenerator()  # the step to come
         self.events: list[Event] = []
         self.running = self.episodes()
         next(self.running)
@@ -215,7 +215,7 @@ class NaiveMETA:
                 return
 
     def replay(self) -> int:
-        u, none_longer, chosen = self.luck.uniform(), 1.0, 0
+        u, none_longer, chosen = self.generator.uniform(), 1.0, 0
         for power in range(math.ceil(math.log2(self.T)), 0, -1):
             none_so_far = none_longer * (1 - 1 / math.sqrt(2**power * (self.t - self.start)))
             if 1 - none_longer <= u < 1 - none_so_far:
@@ -227,7 +227,7 @@ class NaiveMETA:
         return self.candidates[int(rng.random() * len(self.candidates))]
 
     def update(self, arm: int, reward: float) -> None:
-        self.luck.stir(arm, reward)
+        self.generator.mix_in(arm, reward)
         leads = np.zeros((self.K, self.K, 1))
         for a in self.candidates:
             leads[arm, a] += len(self.candidates) * reward

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Noise
-from driftbandits.simulation.engine import OWN, WORLD, stream
+from driftbandits.simulation.engine import NOISE, OWN, stream
 
 
 def bernoulli_kl(p: float, q: float) -> float:
@@ -30,7 +30,7 @@ def bernoulli_kl(p: float, q: float) -> float:
 def play(policy: Any, instance: Instance, noise: Noise, seed: int, run: int) -> tuple[list[int], list[float]]:
     """One run in plain Python, whatever the policy is."""
     policy = copy.deepcopy(policy)
-    world, own = stream(seed, run, WORLD), stream(seed, run, OWN)
+    world, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     state = policy.init(instance.n_arms)
     if hasattr(policy, "reserve"):
         state = policy.reserve(state, instance.horizon)
@@ -55,7 +55,7 @@ def critical_confidence(instance: Instance, noise: Noise, seed: int, run: int) -
     T, K = instance.means.shape
     worst = 0.0
     for arm in range(K):
-        rng = stream(seed, run * K + arm, WORLD)
+        rng = stream(seed, run * K + arm, NOISE)
         means = [float(mean) for mean in instance.means[:, arm]]
         tape = [noise.draw(mean, rng) for mean in means]
         for t in range(1, T + 1):

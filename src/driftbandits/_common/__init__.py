@@ -1,1 +1,1 @@
-"""What knows nothing of bandits: checks, files, threads, intervals and fits, plotting, tables."""
+"""Helpers that know nothing of bandits: checks, files, threads, intervals and fits, plotting, tables."""

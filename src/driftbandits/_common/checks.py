@@ -110,7 +110,7 @@ def shown(value: Any) -> str:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    """True and False are answers, not numbers."""
+    """True and False are not numbers."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

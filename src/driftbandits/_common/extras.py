@@ -1,4 +1,4 @@
-"""Packages that not everyone needs come with extras; who misses one is told which."""
+"""Optional packages come with extras; an import that fails says which extra to install."""
 
 from __future__ import annotations
 

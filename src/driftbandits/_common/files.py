@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, and are on disk when they are there."""
+"""Files are written completely or not at all, and are on disk once their name exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""95 % intervals: Student's for a mean, so that ten runs are not taken for a thousand, and Clopper and Pearson's.
+"""95 % intervals: Student's for a mean, so that few runs give a wide interval, and Clopper and Pearson's.
 
 scipy is imported when a quantile is asked for: simulating needs none.
 """

@@ -1,4 +1,4 @@
-"""The house style of every figure, and the few strokes that figures share."""
+"""The common style of all figures, and the drawing helpers that they share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _STYLE: Any = {
 
 @contextmanager
 def canvas(rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **options: Any) -> Iterator[Any]:
-    """A figure in the house style, made without pyplot, so that it needs no display and leaks nothing."""
+    """A figure in the common style, made without pyplot, so that it needs no display and leaks nothing."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

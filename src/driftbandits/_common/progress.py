@@ -1,4 +1,4 @@
-"""How far the work is: bars on a terminal, drawn by a thread of their own; nothing where nobody watches."""
+"""How far the work is: bars on a terminal, drawn by their own thread; nothing unless on a terminal."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from driftbandits._common.progress import step_bar
 
 Done = TypeVar("Done")
 GoOn: TypeAlias = Callable[[int], bool]
-"""Called with the steps done since the last time; answers whether to go on."""
+"""Called with the steps done since the last time; returns whether to continue."""
 
 
 def cores() -> int:

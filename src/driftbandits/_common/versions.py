@@ -1,4 +1,4 @@
-"""What made a result: kept with it, so that nobody mixes the numbers of two versions."""
+"""Which versions made a result: stored with it, so that the numbers of two versions are not mixed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What went wrong in a kernel, said in its author's terms: the policy, the kernel, the line, the array, the index.
+"""What went wrong in a kernel, in terms of its source: the policy, the kernel, the line, the array, the index.
 
-Compiled code can only say that some index was wrong, and numba speaks of types at great length. So the failing call is
-made once more as plain Python, on a copy of the State, and what Python says of it is told.
+Compiled code can only say that some index was wrong, and numba's messages are about types. So the failing call is
+repeated as plain Python, on a copy of the State, and Python's own error is reported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from driftbandits._compile.loops import CHOOSING
 from driftbandits.errors import PolicyError
 
 TRIES = 100
-"""A choice that failed by chance is made so often again before we give up."""
+"""How often a choice that failed at random is repeated before we give up."""
 _NOT_THEIRS = (str(Path(np.__file__).parent), __file__)
 
 

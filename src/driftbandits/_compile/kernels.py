@@ -1,7 +1,7 @@
 """How code written once runs compiled and interpreted; with ``lowlevel``, the only file that knows numba.
 
-A policy (or a noise model) is an ordinary frozen dataclass. Its kernels are ordinary methods, written in the part of
-Python that numba knows. In compiled code ``self`` is a NamedTuple of the fields annotated ``float``, ``int`` or
+A policy (or a noise model) is an ordinary frozen dataclass. Its kernels are ordinary methods, written in the subset of
+Python that numba compiles. In compiled code ``self`` is a NamedTuple of the fields annotated ``float``, ``int`` or
 ``bool``; its class tells numba which methods to use, so one loop serves every policy, and the loop's machine code can
 be cached on disk.
 
@@ -127,7 +127,7 @@ def select(policy: Any, state: Any, rng: np.random.Generator) -> int:
         return operator.index(arm)
     except TypeError:
         raise PolicyError(
-            f"{type(policy).__name__}.select must answer the number of an arm, a whole number; it answered {arm!r}"
+            f"{type(policy).__name__}.select must return the number of an arm, a whole number; it returned {arm!r}"
         ) from None
 
 
@@ -218,7 +218,7 @@ def mark(fault: Any, step: int, arm: int, reward: float) -> None:
 
 
 def blame(fault: Any, step: int, arm: int, reward: float, answer: int) -> int:
-    """Write down where a loop was, and answer with what went wrong."""
+    """Record where a loop was, and return what went wrong."""
     fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
     return answer
 
@@ -285,6 +285,6 @@ def entry(
     try:
         return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]
     except (AttributeError, ImportError):
-        # The cache on disk names a State's class that has since been renamed or moved: begin it anew.
+        # The cache on disk names a State's class that has since been renamed or moved: start a new cache.
         dispatcher._cache.flush()
         return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]

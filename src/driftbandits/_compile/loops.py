@@ -1,9 +1,9 @@
 """The loops around a policy's kernels, each written once: compiled they are the functions that numba caches on disk.
 
 ``Player`` plays them. Each takes the policy, its State and a fault: three numbers in which it leaves the step, arm and
-reward it was at, so that whatever goes wrong can be told. ``mark`` writes them before a kernel that may fail, and costs
+reward it was at, so that an error can be reported. ``mark`` writes them before a kernel that may fail, and costs
 nothing where none may; ``blame`` writes them in any case. The ``digest``, of all the code that a loop can reach, is
-there for the cache alone.
+there only for the cache.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TALLY = np.dtype(
 CHOOSING = -1
 """In place of an arm, while one is being chosen."""
 WRONG_ARM, WRONG_REWARD = -1, -2
-"""Loops answer these when the policy chose an arm that does not exist, or the noise drew no usable number."""
+"""Loops return these when the policy chose an arm that does not exist, or the noise drew no usable number."""
 
 
 def make_advance(digest: str) -> Callable[..., Any]:
@@ -36,7 +36,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
         noise: Any,
         means: Any,
         best: Any,
-        world: Any,
+        noise_rng: Any,
         own: Any,
         times: Any,
         regret: Any,
@@ -46,7 +46,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
         tally: Any,
         stop: int,
     ) -> int:
-        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Answers the step reached."""
+        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached."""
         assert digest
         held = borrowed(state)
         n_arms = means.shape[1]
@@ -58,7 +58,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
             arm = select(policy, held, own)
             if arm < 0 or arm >= n_arms:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
-            reward = draw(noise, means[step, arm], world)
+            reward = draw(noise, means[step, arm], noise_rng)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             mark(fault, step, arm, reward)
@@ -92,7 +92,7 @@ def make_record(digest: str) -> Callable[..., Any]:
         fault: Any,
         noise: Any,
         means: Any,
-        world: Any,
+        noise_rng: Any,
         own: Any,
         arms: Any,
         rewards: Any,
@@ -107,7 +107,7 @@ def make_record(digest: str) -> Callable[..., Any]:
             arm = select(policy, held, own)
             if arm < 0 or arm >= means.shape[1]:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
-            reward = draw(noise, means[step, arm], world)
+            reward = draw(noise, means[step, arm], noise_rng)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             mark(fault, step, arm, reward)

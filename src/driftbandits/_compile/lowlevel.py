@@ -1,7 +1,7 @@
-"""Things said to numba and numpy in their own terms: arrays that own nothing, and random generators as memory.
+"""Low-level access to numba and numpy: arrays that own nothing, and random generators as memory.
 
-All of it rests on how two libraries lay out their memory, which they may change. ``layouts_known`` looks, once, before
-anything is touched; where it does not find what it knows, the same work is done by slower public means.
+All of it rests on how two libraries lay out their memory, which they may change. ``layouts_known`` checks this
+once, before anything is used. If a layout is not the expected one, slower public functions do the same work.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _generator_as_known() -> bool:
 def overloaded(function: Any) -> Callable[[Any], Any]:
     """As ``numba.extending.overload``, but a kernel checks its indices exactly when its caller does.
 
-    numba hands the setting ``boundscheck`` from callers to nobody, and an overload has one setting for ever. Here it
+    numba does not pass the setting ``boundscheck`` on to callees, and an overload never changes its setting. Here it
     is asked for when an overload is compiled, which numba does separately for each set of its caller's settings.
     """
 
@@ -108,7 +108,7 @@ def overloaded(function: Any) -> Callable[[Any], Any]:
 
 
 def forget_machine_code(functions: Any) -> None:
-    """Let the next compilation look at these kernels anew: a constant that they name has changed."""
+    """Let the next compilation read these kernels again: a constant that they name has changed."""
     for function in functions:
         if function in _templates:
             _templates[function]._impl_cache.clear()

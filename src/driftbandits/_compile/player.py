@@ -1,6 +1,6 @@
-"""Player: the one place that plays a policy, whoever asks for it.
+"""Player: the one place that plays a policy, for simulations, Sessions and Online alike.
 
-It owns what every way of playing needs: the stages of a policy that begins anew, the room that a growing State needs,
+It owns what every way of playing needs: the stages of a policy that restarts, the room that a growing State needs,
 the compiled loops, the check that a chosen arm exists, and the error that says what a policy did wrong.
 """
 
@@ -33,9 +33,9 @@ Mode = Literal["interpreted", "checked", "compiled"]
 
 ENDLESS = 1 << 62
 AHEAD = 1024
-"""Updates that room is made for at a time, where nobody knows how many will come."""
+"""Updates that room is made for at a time, where it is unknown how many will come."""
 CHECKS = "DRIFTBANDITS_BOUNDSCHECK"
-"""The environment variable that says whose indices are checked: 1 everybody's, 0 nobody's, else users' own."""
+"""The environment variable that says which indices are checked: 1 all, 0 none, else those of users' policies."""
 
 
 class Stage(NamedTuple):
@@ -61,7 +61,7 @@ def usual_mode(policy: Any) -> Mode:
 class Player:
     """One run of a policy: its State, and how many updates it has learnt from.
 
-    ``seeds`` answers, for the number of updates before a stage, the random generator of what the policy draws once and
+    ``seeds`` returns, for the number of updates before a stage, the random generator of what the policy draws once and
     remembers. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
     bytes of a State do not depend on who played it in which pieces. Not for two threads at once.
     """
@@ -176,12 +176,12 @@ class Player:
 
     # Playing
 
-    def play(self, maker: Callable[[str], Any], *arguments: Any, company: tuple[Any, ...] = ()) -> int:
+    def play(self, maker: Callable[[str], Any], *arguments: Any, others: tuple[Any, ...] = ()) -> int:
         """Run a loop of ``loops`` on the State; it must not learn more than there is ``room`` for.
 
-        ``company`` are other objects with kernels that the loop reaches, such as the noise.
+        ``others`` are other objects with kernels that the loop reaches, such as the noise.
         """
-        loop = self._loops.get(maker) or self.prepare(maker, *arguments, company=company)
+        loop = self._loops.get(maker) or self.prepare(maker, *arguments, others=others)
         try:
             answer = loop(self.me, self.state, self._handed, *arguments)
         except PolicyError:
@@ -191,7 +191,7 @@ class Player:
                 raise
             raise kernel_fault(self.stage.policy, self.state, self._fault, self._step_of(maker), error) from None
         if answer < 0:
-            self._refuse(answer, self._step_of(maker), company)
+            self._refuse(answer, self._step_of(maker), others)
         return answer  # type: ignore[no-any-return]
 
     def select(self, generator: Any) -> int:
@@ -218,10 +218,10 @@ class Player:
         """A random generator as the loops that are called for single steps take it."""
         return rng if self.mode == "interpreted" else handle(rng)
 
-    def prepare(self, maker: Callable[[str], Any], *arguments: Any, company: tuple[Any, ...] = ()) -> Any:
+    def prepare(self, maker: Callable[[str], Any], *arguments: Any, others: tuple[Any, ...] = ()) -> Any:
         """Compile a loop for arguments such as these, so that its first use takes no longer than the others."""
         policy, given = self.stage.policy, (self.me, self.state, self._handed, *arguments)
-        owners = tuple(type(one) for one in (policy, *company))
+        owners = tuple(type(one) for one in (policy, *others))
         try:
             interpreted = self.mode == "interpreted"
             made = maker("interpreted") if interpreted else entry(maker, owners, given, self.mode == "checked")
@@ -236,7 +236,7 @@ class Player:
         """The number of the step that a loop was at, counted from 1."""
         return int(self._fault[STEP]) + 1 + (self.step if maker in COUNT_FROM_NOW else 0)
 
-    def _refuse(self, answer: int, step: int, company: tuple[Any, ...]) -> None:
+    def _refuse(self, answer: int, step: int, others: tuple[Any, ...]) -> None:
         name = type(self.stage.policy).__name__
         if answer == WRONG_ARM:
             raise PolicyError(
@@ -245,7 +245,7 @@ class Player:
             )
         if answer == WRONG_REWARD:
             raise InputError(
-                f"{company[0]!r} drew the reward {self._fault[REWARD]} at step {step:,}: "
+                f"{others[0]!r} drew the reward {self._fault[REWARD]} at step {step:,}: "
                 f"rewards must be finite and at most {LARGEST_REWARD:g} in size"
             )
 
@@ -255,6 +255,6 @@ def _check_state(policy: Any, state: Any) -> None:
     arrays = state if isinstance(state, tuple) and hasattr(state, "_fields") else ()
     if not arrays or not all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays):
         raise PolicyError(
-            f"{type(policy).__name__}.init must answer a NamedTuple of numpy arrays of numbers, such as "
+            f"{type(policy).__name__}.init must return a NamedTuple of numpy arrays of numbers, such as "
             f"db.records(n_arms, pulls='i8', total='f8') makes; got {state!r:.200}"
         )

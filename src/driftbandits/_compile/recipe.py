@@ -16,7 +16,7 @@ from driftbandits.errors import InputError
 
 
 def describe(thing: Any) -> dict[str, Any]:
-    """A policy or noise model as JSON: its class and its fields. Of a plain Python object only the looks are kept."""
+    """A policy or noise model as JSON: its class and its fields. Of a plain Python object only its repr is kept."""
     kind = type(thing)
     found = {"module": _home(kind.__module__), "class": kind.__qualname__}
     if isinstance(thing, Compiled) and is_dataclass(thing):

@@ -1,4 +1,4 @@
-"""The command demo: the service, with a drifting world behind it that asks and tells."""
+"""The command demo: the service, with simulated visitors that ask and tell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def demo(*, port: int = 8000, browser: bool = True) -> None:
     from driftbandits._common.extras import needs
 
     with needs("client,serve", "the demo"):
-        from driftbandits.cli.visitors import run_world
+        from driftbandits.cli.visitors import run_visitors
         from driftbandits.service.core.run import serve
         from driftbandits.service.core.settings import Settings
 
@@ -41,15 +41,15 @@ def demo(*, port: int = 8000, browser: bool = True) -> None:
             webbrowser.open(f"{url}/#checkout-button")
 
     with tempfile.TemporaryDirectory(prefix="driftbandits-demo-") as folder:
-        world = threading.Thread(target=run_world, args=(url, stop, announce), name="world")
-        world.start()
+        visitors = threading.Thread(target=run_visitors, args=(url, stop, announce), name="visitors")
+        visitors.start()
         try:
             serve(Settings(store=f"sqlite:///{Path(folder) / 'demo.db'}", port=port, auth=False, log_level="warning"))
         except KeyboardInterrupt:
             pass  # the way to end it
         finally:
             stop.set()
-            world.join()
+            visitors.join()
     print("the demo is over")
 
 

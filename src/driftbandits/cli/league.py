@@ -17,24 +17,24 @@ def league(
     horizon: int = 162_755,
     again: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Play every policy on a fixed set of worlds, and write who stands where.
+    """Play every policy on a fixed set of instances, and write the standings.
 
     Stopped at any moment, the same command goes on where it was.
 
     Parameters
     ----------
     runs
-        How many runs of each policy on each world.
+        How many runs of each policy on each instance.
     seed
-        Of the runs; the worlds are always the same. The same seed gives the same regrets, bit for bit.
+        Of the runs; the instances are always the same. The same seed gives the same regrets, bit for bit.
     out
         Where league.html, league.parquet, standings.csv, the figures and the runs go.
     workers
         Threads; all cores unless given. The result does not depend on it.
     horizon
-        T, the steps of every world.
+        T, the steps of every instance.
     again
-        Play finished worlds once more.
+        Play finished matches once more.
     """
     from driftbandits._common.tables import print_table
     from driftbandits.research.league.league import league

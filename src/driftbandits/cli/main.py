@@ -90,7 +90,7 @@ def simulate(
     seed: int = 0,
     workers: int | None = None,
     plot: Path | None = None,
-    save: Path | None = None,
+    keep: Annotated[Path | None, Parameter(alias="--save")] = None,
 ) -> None:
     """Simulate policies on an instance and print their regret.
 
@@ -115,7 +115,7 @@ def simulate(
         Threads; all cores unless given. The result does not depend on it.
     plot
         Draw the regret to this file (.png, .svg or .pdf).
-    save
+    keep
         Keep every run in this Parquet file; stopped with Ctrl-C, the same command goes on from there.
     """
     from driftbandits._common.plotting import figure_ending, save_figure
@@ -125,16 +125,16 @@ def simulate(
 
     if plot is not None:
         figure_ending(plot)  # before the work, not after it
-    world = _instance(instance)
+    built = _instance(instance)
     known = {
-        "horizon": world.horizon,
-        "drift": world.drift_limit if drift is None else drift,
-        "best_arms": world.best_arm,
+        "horizon": built.horizon,
+        "drift": built.drift_limit if drift is None else drift,
+        "best_arms": built.best_arm,
     }
     names = policy or ["SnoozeIt", "SWUCBSharp", "Rexp3", "Exp3S"]
     policies = {name: make_policy(name, **known) for name in names}
     model = {"gaussian": noises.Gaussian, "bernoulli": noises.Bernoulli, "bounded": noises.Bounded}[noise]()
-    result = simulate(policies, world, model, runs=runs, seed=seed, workers=workers, keep=save)
+    result = simulate(policies, built, model, runs=runs, seed=seed, workers=workers, keep=keep)
     _print_summary(result)
     if plot is not None:
         save_figure(result.plot(), plot)
@@ -179,14 +179,14 @@ def gap(instance: str = "toggling", *, plot: Path = Path("gap.png")) -> None:
     from driftbandits.theory.figures import plot_gap_profile
     from driftbandits.theory.gaps import gap_profile
 
-    world = _instance(instance)
-    profile = gap_profile(world)
+    built = _instance(instance)
+    profile = gap_profile(built)
     shown = profile.window > 0
-    print(f"{world}")
-    print(f"gap: median {np.median(world.gap):.3g}, largest {world.gap.max():.3g}")
+    print(f"{built}")
+    print(f"gap: median {np.median(built.gap):.3g}, largest {built.gap.max():.3g}")
     print(f"detectable gap: median {np.median(profile.gap):.3g}, least {profile.gap.min():.3g};")
     print(f"a window shows it at {shown.mean():.1%} of steps" + _median_window(profile.window[shown]))
-    save_figure(plot_gap_profile(world), plot)
+    save_figure(plot_gap_profile(built), plot)
     print(f"wrote {plot}")
 
 
@@ -231,11 +231,11 @@ def bounds(
     from driftbandits.theory.figures import plot_episode_bounds
 
     if instance is not None:
-        world = _instance(instance)
-        horizon, drift = world.horizon, world.drift_limit
-        whole = theorems.instance_dependent(world, drift)
+        built = _instance(instance)
+        horizon, drift = built.horizon, built.drift_limit
+        whole = theorems.instance_dependent(built, drift)
         in_blocks = f"{whole.per_block.sum():,.0f} in {len(whole.per_block)} blocks"
-        print(f"Theorem 1, on {world.name}: {whole.total:,.0f} = {in_blocks}")
+        print(f"Theorem 1, on {built.name}: {whole.total:,.0f} = {in_blocks}")
         print(f"    + {whole.episode_ends:,.0f} for ends of episodes + {whole.bad_event:,.0f} for the bad event")
     upper, lower = theorems.minimax_upper(horizon, drift), theorems.minimax_lower(horizon, drift)
     print(f"Theorem 2, any instance: {upper.total:,.0f} = {upper.all_steps:,.0f} ({upper.per_step:.4g} a step)")

@@ -106,7 +106,7 @@ def show(
     from driftbandits._common.plotting import figure_ending, save_figure
     from driftbandits.sweep.directory import read, read_manifest
     from driftbandits.sweep.figures import plot_against, plot_heat
-    from driftbandits.sweep.summary import kept, numeric, parameters_of, summarise
+    from driftbandits.sweep.summary import matching, numeric, parameters_of, summarise
 
     figure_ending(f"figure.{form}")
     manifest = read_manifest(directory)
@@ -114,7 +114,7 @@ def show(
     if not whole.height:
         print(f"{manifest['name']}: none of {manifest['cells']:,} cells has finished a block yet")
         return
-    table = kept(whole, where or ())
+    table = matching(whole, where or ())
     _print_cells(table, f"{manifest['name']}: {whole.height:,} of {manifest['cells']:,} cells")
     numbers = numeric(table)
     chosen = against or next(iter([*numbers, *parameters_of(table)]), None)
@@ -134,7 +134,7 @@ def show(
 
 
 def _drawn(draw: Any, asked: bool) -> Any:
-    """A figure; one that nobody asked for and that cannot be drawn is only a note."""
+    """A figure; one that was not asked for and cannot be drawn is only a note."""
     try:
         return draw()
     except InputError as error:

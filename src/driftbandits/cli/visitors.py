@@ -1,4 +1,4 @@
-"""A world for the demo: visitors of drifting taste, who answer late, out of order, or never."""
+"""Simulated visitors for the demo: their taste drifts, and they answer late, out of order, or never."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ VISITORS = (
 )
 
 
-def run_world(url: str, stop: threading.Event, ready: Callable[[], None]) -> None:
+def run_visitors(url: str, stop: threading.Event, ready: Callable[[], None]) -> None:
     """Wait for the service, create the experiments, and visit until told to stop."""
     asyncio.run(_run(url, stop, ready))
 
@@ -114,15 +114,15 @@ async def _open(client: AsyncClient, visitors: Visitors, stop: threading.Event) 
 
 
 async def _visit(session: AsyncRemoteSession, visitors: Visitors, stop: threading.Event) -> None:
-    luck = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     arms: list[str] = visitors.declared["arms"]
     coming: list[tuple[float, str, float]] = []
     while not stop.is_set():
         with suppress(RefusedError, UnavailableError):  # someone paused it, or the service is about to stop
             for decision in await session.ask_many(visitors.each_tick):
                 mean = visitors.means(decision.step)[arms.index(decision.arm)]
-                when, reward = time.monotonic() + luck.exponential(visitors.delay), float(luck.random() < mean)
-                if luck.random() >= visitors.never:
+                when, reward = time.monotonic() + rng.exponential(visitors.delay), float(rng.random() < mean)
+                if rng.random() >= visitors.never:
                     heapq.heappush(coming, (when, decision.id, reward))
         due = []
         while coming and coming[0][0] <= time.monotonic():

@@ -37,7 +37,7 @@ class AsyncClient:
         return AsyncRemoteSession(self, id)
 
     async def create(self, id: str, **declared: Any) -> dict[str, Any]:
-        """A new experiment: ``arms=[...]``, and if need be policy, policy_settings, seed, timeout, ..."""
+        """A new experiment: ``arms=[...]``, and optionally policy, policy_settings, seed, timeout, ..."""
         return await self.do(calls.create(id, declared))
 
     async def experiments(self) -> AsyncIterator[dict[str, Any]]:
@@ -49,11 +49,11 @@ class AsyncClient:
                 yield each
 
     async def experiment(self, id: str) -> dict[str, Any]:
-        """One experiment, and where it stands."""
+        """One experiment, and its status."""
         return await self.do(calls.experiment(id))
 
     async def pause(self, id: str) -> dict[str, Any]:
-        """Make no Decisions for a while; rewards are still taken."""
+        """Make no Decisions for a while; rewards are still accepted."""
         return await self.do(calls.set_status(id, "pause"))
 
     async def resume(self, id: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class AsyncClient:
         return await self.do(calls.set_status(id, "archive"))
 
     async def export(self, id: str, path: str | os.PathLike[str]) -> None:
-        """Write the log to a .jsonl, .csv or .parquet file, whole or not at all."""
+        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all."""
         call = calls.export(id, Path(path).suffix[1:])
         async with self._http.stream(call.method, call.path) as response:
             if response.status_code != 200:
@@ -127,7 +127,7 @@ class AsyncRemoteSession:
         return await self._client.do(calls.tell(self.id, id, reward))
 
     async def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
-        """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+        """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else await self._client.do(call)
 

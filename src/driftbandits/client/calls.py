@@ -1,4 +1,4 @@
-"""What to send and how to read the answer, for both clients; no I/O."""
+"""What to send and how to read the response, for both clients; no I/O."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RefusedError(InputError):
 
 
 class UnavailableError(DriftbanditsError, ConnectionError):
-    """The service did not answer, or could not, while the client had patience. Nothing is known of the call."""
+    """The service did not respond within the client's ``patience``. Whether the call was done is unknown."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ def tell(id: str, decision: str, reward: float) -> Call[Outcome]:
 
 
 def tell_many(id: str, rewards: Iterable[tuple[str, float]]) -> tuple[list[Outcome], Call[list[Outcome]] | None]:
-    """Many rewards. JSON has no NaN: rewards that are none are judged here; nothing is sent if no other is left."""
+    """Many rewards. JSON has no NaN: such rewards are refused here; nothing is sent if no other is left."""
     told = list(rewards)
     outcomes = [Outcome.INVALID] * len(told)
     sent = [index for index, (_, reward) in enumerate(told) if is_reward(reward)]
@@ -148,7 +148,7 @@ def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
 
 
 def pause_before(attempt: int, response: httpx.Response | None) -> float:
-    """Seconds to wait before another attempt: what the service says, or twice as long each time, never in step."""
+    """Seconds to wait before another attempt: what the service says, or twice as long each time, with a random part."""
     said = response.headers.get("retry-after", "") if response is not None else ""
     base = float(said) if said.isdigit() else 0.05 * 2**attempt
     return min(LONGEST_PAUSE, base) * random.uniform(0.5, 1.0)

@@ -20,8 +20,8 @@ from driftbandits.live.decisions import Decision, Outcome
 class Client:
     """A service: ``Client("http://127.0.0.1:8000", token="...")``. It may be shared by threads.
 
-    When the service is away or busy, a call is repeated for ``patience`` seconds. Every call has a key of its own, so
-    it is done once however often it is sent. ``timeout``: seconds to wait for one answer.
+    When the service is not reachable or busy, a call is repeated for ``patience`` seconds. Every call has its own key,
+    so it is done once however often it is sent. ``timeout``: seconds to wait for one response.
     """
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 30.0, timeout: float = 10.0) -> None:
@@ -40,7 +40,7 @@ class Client:
         return RemoteSession(self, id)
 
     def create(self, id: str, **declared: Any) -> dict[str, Any]:
-        """A new experiment: ``arms=[...]``, and if need be policy, policy_settings, seed, timeout, ..."""
+        """A new experiment: ``arms=[...]``, and optionally policy, policy_settings, seed, timeout, ..."""
         return self.do(calls.create(id, declared))
 
     def experiments(self) -> Iterator[dict[str, Any]]:
@@ -51,11 +51,11 @@ class Client:
             yield from page["experiments"]
 
     def experiment(self, id: str) -> dict[str, Any]:
-        """One experiment, and where it stands."""
+        """One experiment, and its status."""
         return self.do(calls.experiment(id))
 
     def pause(self, id: str) -> dict[str, Any]:
-        """Make no Decisions for a while; rewards are still taken."""
+        """Make no Decisions for a while; rewards are still accepted."""
         return self.do(calls.set_status(id, "pause"))
 
     def resume(self, id: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Client:
         return self.do(calls.set_status(id, "archive"))
 
     def export(self, id: str, path: str | os.PathLike[str]) -> None:
-        """Write the log to a .jsonl, .csv or .parquet file, whole or not at all."""
+        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all."""
         call = calls.export(id, Path(path).suffix[1:])
         with self._http.stream(call.method, call.path) as response:
             if response.status_code != 200:
@@ -129,7 +129,7 @@ class RemoteSession:
         return self._client.do(calls.tell(self.id, id, reward))
 
     def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
-        """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+        """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else self._client.do(call)
 

@@ -1,4 +1,4 @@
-"""Worlds to try policies in: tables of reward means, and families of functions that build them."""
+"""Instances to try policies on: tables of reward means, and families of functions that build them."""
 
 from driftbandits.instances.abrupt import abrupt
 from driftbandits.instances.base import FAMILIES, Instance, family

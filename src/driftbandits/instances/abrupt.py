@@ -1,4 +1,4 @@
-"""Arms that jump: what the drift limit forbids, to see how policies fare outside their assumption."""
+"""Arms that jump: what the drift limit forbids, to see what policies do outside their assumption."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 
 @family
 def abrupt(horizon: int = HORIZON, n_arms: int = 2, jumps: int = 5, seed: int = 0) -> Instance:
-    """Piecewise-constant means: at ``jumps`` random steps all K = ``n_arms`` means are drawn anew, uniformly on [0, 1].
+    """Piecewise-constant means: at ``jumps`` random steps all K = ``n_arms`` means are redrawn uniformly on [0, 1].
 
     This is the switching bandit of Garivier and Moulines (2011), "On upper-confidence bound policies for switching
     bandit problems", with breakpoints drawn uniformly. Its drift limit is the largest jump: it does not vary slowly.
 
-    >>> world = abrupt(horizon=1_000, jumps=3, seed=1)
-    >>> moved = (world.means[1:] != world.means[:-1]).any(axis=1)
+    >>> instance = abrupt(horizon=1_000, jumps=3, seed=1)
+    >>> moved = (instance.means[1:] != instance.means[:-1]).any(axis=1)
     >>> int(moved.sum())
     3
     """

@@ -1,4 +1,4 @@
-"""The world: reward means of K arms over T steps, and what can be said of them."""
+"""An Instance: reward means of K arms over T steps, and what can be said of them."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Instance:
 
     ``drift``, when given, is a promise that is checked: no mean may move by more in one step.
 
-    >>> world = Instance([[0.5, 0.4], [0.5, 0.5], [0.5, 0.6]], drift=0.1)
-    >>> world.horizon, world.n_arms, round(world.drift_limit, 6)
+    >>> instance = Instance([[0.5, 0.4], [0.5, 0.5], [0.5, 0.6]], drift=0.1)
+    >>> instance.horizon, instance.n_arms, round(instance.drift_limit, 6)
     (3, 2, 0.1)
-    >>> world.best_arm.tolist(), world.gap.round(6).tolist()
+    >>> instance.best_arm.tolist(), instance.gap.round(6).tolist()
     ([0, 0, 1], [0.1, 0.0, 0.1])
     """
 

@@ -10,7 +10,7 @@ from driftbandits._common.checks import check_between, check_whole
 from driftbandits.instances.base import HORIZON, Array, Instance, check_shape, family
 
 PATHS = 16
-"""Echoes a link is the sum of: enough for the amplitude to be all but Rayleigh distributed."""
+"""Echoes a link is the sum of: enough for the amplitude to be nearly Rayleigh distributed."""
 
 
 @family
@@ -33,8 +33,8 @@ def fading(
     R. H. Clarke, "A statistical theory of mobile-radio reception", Bell System Technical Journal 47 (1968).
     W. C. Jakes, "Microwave Mobile Communications", Wiley (1974).
 
-    >>> world = fading(horizon=50_000, seed=3)
-    >>> world.n_arms, world.drift_limit < 5e-4
+    >>> instance = fading(horizon=50_000, seed=3)
+    >>> instance.n_arms, instance.drift_limit < 5e-4
     (2, True)
     """
     T, K = check_shape(horizon, n_arms)

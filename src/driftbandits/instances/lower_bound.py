@@ -23,8 +23,8 @@ def lower_bound(horizon: int = HORIZON, drift: float = 1 / 48_000, seed: int = 0
     The theorem shows for each block and each policy that some case is bad; drawing the cases at random makes instances
     that are bad for every policy, on average over seeds. It needs m <= T.
 
-    >>> world = lower_bound(horizon=5_000, drift=1e-3)
-    >>> world
+    >>> instance = lower_bound(horizon=5_000, drift=1e-3)
+    >>> instance
     <Instance lower bound: T=5,000, K=2, drift_limit=0.001>
     >>> lower_bound(horizon=50, drift=1e-3)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Noise models: how a reward scatters around its mean. One draw a step, so all policies of a run meet the same luck."""
+"""Noise: how a reward scatters around its mean. One draw a step, so all policies of a run meet the same noise."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ def separated(horizon: int = HORIZON, drift: float = 1 / 48_000) -> Instance:
     flat until 0.1, down until 0.2, flat until 0.3, up until 0.42, flat until 0.8, down until 0.9, up until 1. A mean
     that reaches 0 or 1 is reflected there, which the default delta never brings about.
 
-    >>> world = separated()
-    >>> world
+    >>> instance = separated()
+    >>> instance
     <Instance separated: T=162,755, K=2, drift_limit=2.08e-05>
-    >>> set(world.best_arm.tolist()), round(float(world.gap.min()), 3)
+    >>> set(instance.best_arm.tolist()), round(float(instance.gap.min()), 3)
     ({0}, 0.361)
     """
     T, _ = check_shape(horizon)

@@ -1,4 +1,4 @@
-"""Arms that swing like pendulums."""
+"""Arms whose means are sine waves."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def sinusoid(horizon: int = HORIZON, drift: float = 1 / 48_000, n_arms: int = 2,
     mu_(a,t) = 1/2 + A sin(omega t + 2 pi a/K) with A = ``amplitude`` and omega = delta/A, the fastest swing whose
     steepest step stays within delta = ``drift``. One period takes 2 pi A/delta steps.
 
-    >>> world = sinusoid(horizon=10_000, drift=1e-3)
-    >>> world.drift_limit <= 1e-3, float(world.means.max().round(3)), float(world.means.min().round(3))
+    >>> instance = sinusoid(horizon=10_000, drift=1e-3)
+    >>> instance.drift_limit <= 1e-3, float(instance.means.max().round(3)), float(instance.means.min().round(3))
     (True, 0.9, 0.1)
     """
     T, K = check_shape(horizon, n_arms)

@@ -14,8 +14,8 @@ from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 def stationary(horizon: int = HORIZON, means: Sequence[float] = (0.6, 0.4)) -> Instance:
     """The classic stochastic bandit, delta = 0: mu_(a,t) = means[a] at every step.
 
-    >>> world = stationary(horizon=100, means=(0.2, 0.5, 0.7))
-    >>> world.n_arms, world.drift_limit, set(world.best_arm.tolist())
+    >>> instance = stationary(horizon=100, means=(0.2, 0.5, 0.7))
+    >>> instance.n_arms, instance.drift_limit, set(instance.best_arm.tolist())
     (3, 0.0, {2})
     """
     T, K = check_shape(horizon, len(means))

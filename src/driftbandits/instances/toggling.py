@@ -22,8 +22,8 @@ def toggling(
     steps, then both are flat for F steps, then arm 0 rises and arm 1 falls, and so on from ``start``. A mean that
     reaches 0 or 1 is reflected there, which the defaults never bring about.
 
-    >>> world = toggling()
-    >>> world.means[[0, 4_000, 8_000, 16_000]].round(4).tolist()
+    >>> instance = toggling()
+    >>> instance.means[[0, 4_000, 8_000, 16_000]].round(4).tolist()
     [[0.9, 0.1], [0.8998, 0.1002], [0.0667, 0.9333], [0.9, 0.1]]
     """
     T, _ = check_shape(horizon)

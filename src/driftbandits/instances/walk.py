@@ -19,8 +19,8 @@ def walk(
     before each step, so after 1/reverse steps on average. It starts anywhere in [0, 1], either way. With reverse = 1/2
     this is the simple random walk; a small value drifts much further at the same delta.
 
-    >>> world = walk(horizon=2_000, drift=0.001, seed=7)
-    >>> round(world.drift_limit, 9)
+    >>> instance = walk(horizon=2_000, drift=0.001, seed=7)
+    >>> round(instance.drift_limit, 9)
     0.001
     """
     T, K = check_shape(horizon, n_arms)

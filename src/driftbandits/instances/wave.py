@@ -16,8 +16,8 @@ def wave(horizon: int = HORIZON, drift: float = 1 / 48_000, n_arms: int = 5) -> 
     w(t) = 1 + (K-1)(1 + sin(sigma t))/2. A step moves w by at most (K-1) sigma/2, and every mean by at most
     (K-1) sigma/(2K). So sigma = 2 K delta/(K-1) is the fastest wave that keeps to delta = ``drift``.
 
-    >>> world = wave(horizon=20_000, drift=1e-3, n_arms=4)
-    >>> world.drift_limit <= 1e-3, sorted(set(world.best_arm.tolist()))
+    >>> instance = wave(horizon=20_000, drift=1e-3, n_arms=4)
+    >>> instance.drift_limit <= 1e-3, sorted(set(instance.best_arm.tolist()))
     (True, [0, 1, 2, 3])
     """
     T, K = check_shape(horizon, n_arms)

@@ -1,4 +1,4 @@
-"""One ask and what may become of it: Decision, the three events of a Session's log, and the refusals."""
+"""One ask and what can happen to it: Decision, the three events of a Session's log, and the refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from driftbandits.errors import InputError
 
 
 class Decision(NamedTuple):
-    """The answer to one ask: pull ``arm``, and tell the reward under ``id`` before ``due`` (None: whenever)."""
+    """The answer to one ask: pull ``arm``, and tell the reward under ``id`` before ``due`` (None: any time)."""
 
     id: str
     arm: str
@@ -37,7 +37,7 @@ class Told(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """Its time was up: ``reward`` is the default that stands for it, or None when it was dropped."""
+    """Its timeout ended: ``reward`` is the default used instead, or None when it was dropped."""
 
     step: int
     reward: float | None
@@ -65,7 +65,7 @@ class Outcome(StrEnum):
 
 
 def step_of(id: Any, name: str) -> int | None:
-    """The step of an id such as the Session of that name makes, whether it made it or not; None for all else.
+    """The step of an id such as the Session of that name makes, whether it made it or not; None otherwise.
 
     >>> step_of("d-12", "d"), step_of("d-012", "d"), step_of("e-12", "d")
     (12, None, None)
@@ -84,7 +84,7 @@ class ConflictError(InputError):
 
 
 class ExpiredError(InputError):
-    """The Decision's time was up, and it was settled without this reward."""
+    """The Decision's timeout ended, and it was settled without this reward."""
 
 
 class TooOldError(InputError):

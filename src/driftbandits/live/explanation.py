@@ -1,4 +1,4 @@
-"""Why an arm was chosen: what the policy knew and thought at that moment."""
+"""Why an arm was chosen: what the policy knew and believed at that moment."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class ArmView:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a Decision fell as it did.
+    """Why a Decision chose its arm.
 
-    ``phase`` is "snoozed" when some arm was left alone, else "exploring". ``learnt`` counts the rewards known to the
-    policy. ``gap`` is the difference that the policy looked at (over ``window`` pairs of pulls, where it has windows),
-    ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that fired. ``source`` says
-    where the estimates come from: the policy, or the last 100 rewards of each arm for policies that keep none.
-    ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
+    ``phase`` is "snoozed" when some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the
+    policy. ``gap`` is the difference that the policy tested (over ``window`` pairs of pulls, where it has windows),
+    ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the test.
+    ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
+    keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
     """
 
     id: str

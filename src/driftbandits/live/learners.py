@@ -18,9 +18,9 @@ KEEP = 4096
 """What the policy knew can be told for at least so many updates back."""
 DRAWS = 100
 """Of so many draws of the policy one is taken, where the probability of a choice must be known."""
-SEEDS, BY_CHANCE, NOWHERE = 1 << 60, 1 << 61, 1 << 62
-"""Steps from here on are nobody's: their random streams serve for what a policy draws once, for choices by chance, and
-for looking at a State."""
+SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS = 1 << 60, 1 << 61, 1 << 62
+"""No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration, and
+``shares``."""
 
 Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
@@ -32,7 +32,7 @@ class Learner:
     def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
         self.policy, self.n_arms, self.explore = policy, n_arms, explore
         self.stream = StepStream(seed)
-        self.player = Player(policy, n_arms, lambda learnt: self.stream.at(SEEDS + learnt))
+        self.player = Player(policy, n_arms, lambda learnt: self.stream.at(SEED_STEPS + learnt))
         self._generator = self.player.random(self.stream.rng)
         self.unknown = set(range(n_arms))
         """Arms of which no reward has been learnt."""
@@ -56,7 +56,7 @@ class Learner:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice.
 
         At first most policies want each arm once, the first of them as long as they have learnt nothing. Asks that
-        don't wait for rewards go round the arms not known yet instead: ``waiting`` asks have done so already.
+        don't wait for rewards cycle through the arms not known yet instead: ``waiting`` asks have done so already.
         """
         if not self.unknown:
             return self._draw(self.player, step, count, self.explore)
@@ -77,7 +77,7 @@ class Learner:
         try:
             self._take(rewards, oldest)
         except PolicyError:
-            # A kernel that failed has changed who knows what: go back to what was known.
+            # A kernel that failed may have changed anything: go back to the State before.
             self.player = self.past(before)
             self.unknown = unknown
             del self._past[before - self._marks[0][0] :]
@@ -105,8 +105,8 @@ class Learner:
         return found
 
     def shares(self, learnt: int, draws: int = 1000) -> Any:
-        """The probability of every arm's being chosen after so many updates, as the share of so many draws."""
-        arms, _ = self._draw(self.past(learnt), NOWHERE, draws)
+        """The probability with which each arm is chosen after so many updates, as its share of so many draws."""
+        arms, _ = self._draw(self.past(learnt), EXPLAIN_STEPS, draws)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
     def begin_past(self) -> None:
@@ -137,7 +137,7 @@ class Learner:
         wanted = arms.copy()
         if self.explore > 0:
             for index in range(len(arms)):
-                rng = self.stream.at(BY_CHANCE + step + index)
+                rng = self.stream.at(EXPLORE_STEPS + step + index)
                 if rng.random() < self.explore:
                     arms[index] = int(rng.random() * self.n_arms)
         return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == wanted)
@@ -156,10 +156,10 @@ class Learner:
 
 
 class InTurnLearner(Learner):
-    """For policies that must be told the reward of the very arm they chose before they choose again.
+    """For policies that must be told the reward of exactly the arm they chose before they choose again.
 
     All asks get the arm that the policy waits for. When rewards come it learns one of that arm, chooses the next, and
-    learns on while rewards of what it chooses are there (Joulani, György, Szepesvári 2013, QPM-D). Rewards put aside
+    continues while there are rewards of what it chooses (Joulani, György, Szepesvári 2013, QPM-D). Rewards put aside
     are dropped when they are older than ``oldest``: means drift.
     """
 
@@ -170,24 +170,24 @@ class InTurnLearner(Learner):
 
     def _choose_next(self) -> None:
         arms, _ = self._draw(self.player, self.learnt + 1, 1)
-        self.wish = int(arms[0])
+        self.next_arm = int(arms[0])
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
-        return self._by_chance(step, np.full(count, self.wish))
+        return self._by_chance(step, np.full(count, self.next_arm))
 
     def _take(self, rewards: Rewards, oldest: int) -> None:
-        aside, wish = [queue.copy() for queue in self.aside], self.wish
+        aside, next_arm = [queue.copy() for queue in self.aside], self.next_arm
         try:
             for step, arm, reward in rewards:
                 self.aside[arm].append((step, reward))
             # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards came.
             self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
-            while self.aside[self.wish]:
-                _, reward = self.aside[self.wish].popleft()
-                self._learn([(self.wish, reward)])
+            while self.aside[self.next_arm]:
+                _, reward = self.aside[self.next_arm].popleft()
+                self._learn([(self.next_arm, reward)])
                 self._choose_next()
         except PolicyError:
-            self.aside, self.wish = aside, wish
+            self.aside, self.next_arm = aside, next_arm
             raise
 
     def resume(self, state: State, learnt: int, unknown: Iterable[int], aside: Rewards) -> None:
@@ -199,7 +199,7 @@ class InTurnLearner(Learner):
 
 
 def make_learner(policy: Policy, n_arms: int, seed: int, explore: float) -> Learner:
-    """The learner that suits the policy."""
+    """The learner for this policy."""
     return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, explore)
 
 

@@ -1,4 +1,4 @@
-"""A policy played by hand, one step at a time, on compiled kernels and with every input checked."""
+"""A policy used step by step from your own loop, on compiled kernels and with every input checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from driftbandits.policies.base import Policy
 
 
 class Online:
-    """One run of a policy in the caller's hands: ``arm = play.select()``, then ``play.update(arm, reward)``.
+    """One run of a policy, driven by the caller: ``arm = play.select()``, then ``play.update(arm, reward)``.
 
     A wrong arm or reward raises InputError and changes nothing. ``snapshot`` and ``restore`` continue bit for bit.
 

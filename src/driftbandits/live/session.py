@@ -50,12 +50,12 @@ class Session:
     order learns each when it comes; for others they are put in the order that the policy needs (``docs/sessions.md``).
 
     ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
-    dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits for ever.
+    dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits forever.
 
-    ``explore``: this share of Decisions falls on any arm alike, and the exact probability of every choice is kept.
-    That is what ``replay`` needs to judge other policies by the log; 0, the default, explores no more than the policy
-    does. The last ``remember`` answered Decisions are remembered: to tell the same reward again is fine, to tell
-    another is a conflict.
+    ``explore``: this share of Decisions choose any arm with equal probability, and the exact probability of every
+    choice is kept. That is what ``replay`` needs to evaluate other policies on the log; 0, the default, explores no
+    more than the policy does. The last ``remember`` answered Decisions are remembered: to tell the same reward again is
+    fine, to tell another is a conflict.
 
     A Session has no lock: it is for one thread at a time. ``Store.open`` gives one that threads may share.
 
@@ -156,7 +156,7 @@ class Session:
         raise self.refusal(outcome, id, reward)
 
     def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
-        """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+        """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         now = self._settled_now()
         meant: dict[str, float] = {}
         outcomes = []
@@ -170,7 +170,7 @@ class Session:
         return outcomes
 
     def settle(self) -> list[Settled]:
-        """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""
+        """Settle the Decisions whose timeout has ended, as ``ask`` and ``tell`` do by themselves."""
         now = self._now()
         due: dict[str, Settled] = {}
         for id, (event, _) in self._open.items():
@@ -183,7 +183,7 @@ class Session:
     # Why
 
     def explain(self, decision: Decision | str) -> Explanation:
-        """Why that arm: what the policy knew and thought at that Decision."""
+        """Why that arm: what the policy knew and believed at that Decision."""
         id = decision.id if isinstance(decision, Decision) else decision
         step = step_of(id, self.name)
         if step is None or step > self.step:
@@ -203,7 +203,7 @@ class Session:
     # Events: a Session is the fold of its log
 
     def apply(self, event: Event) -> None:
-        """Take over one event of a log, as ``ask``, ``tell`` and ``settle`` made it."""
+        """Apply one event of a log, as ``ask``, ``tell`` and ``settle`` made it."""
         if isinstance(event, Asked):
             if event.step != self.step + 1:
                 raise InputError(
@@ -235,7 +235,7 @@ class Session:
             for asked, (step, reward, _) in zip(map(self._open.__getitem__, ids), events, strict=True)
             if reward is not None
         ]
-        # A reward put aside for a policy that wants others first is as late again as the latest answers were, at most.
+        # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
         # It comes first: a policy that fails leaves the Session as it was.
         self._learner.take(came, self.step - 2 * self.most_open)
         for (asked, learnt), event in zip(map(self._open.pop, ids), events, strict=True):
@@ -264,7 +264,7 @@ class Session:
         return type(self).restore(self.snapshot(), self.clock)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled as its snapshot. A clock of one's own is pickled along, the usual one starts anew."""
+        """Pickled as its snapshot. A clock that was given is pickled too; the default one starts again."""
         clock = None if self._usual_clock else self.clock
         return restore_session, (type(self), self.snapshot(), clock)
 
@@ -292,7 +292,7 @@ class Session:
         return Outcome.EXPIRED if step and step <= self.step else Outcome.UNKNOWN
 
     def remembers(self, id: str) -> bool:
-        """Whether the Decision is open or among the last answered; of others only a Store knows what became."""
+        """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""
         return id in self._open or step_of(id, self.name) in self._closed
 
     def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:

@@ -29,15 +29,15 @@ class DriftEstimate(NamedTuple):
 
 
 def estimate_drift(rewards: Any, arms: Any) -> DriftEstimate:
-    """The drift limit that suits a log of rewards and of the arms they came from, one entry a step.
+    """The drift limit that fits a log of rewards and of the arms they came from, one entry a step.
 
-    Rewards alone can't tell how far a mean moves in a single step, as noise hides it. What they tell is which gain
-    predicts them best. Each arm's mean is taken for a random walk of variance g^2 sigma^2 a step, as KalmanTS does; g
+    Rewards alone can't show how far a mean moves in a single step, as noise hides it. What they show is which gain
+    predicts them best. Each arm's mean is modelled as a random walk of variance g^2 sigma^2 a step, as KalmanTS does; g
     maximises the likelihood of all arms' rewards together, sigma being what fits best with it. The answer is the drift
     delta = sigma g^(3/2)/2 for which KalmanTS would choose that g: of means that rise or fall steadily their true
     drift, of others that of a ramp as hard to follow. (An arm pulled every n-th step only is worth a higher gain to
     KalmanTS, and the answer is n^(1/4) times the drift.) The interval holds all drifts whose log-likelihood is within
-    1.92 of the largest; low = 0 says that the arms may well stand still. Use ``high`` where a limit is asked for.
+    1.92 of the largest; low = 0 says that the means may not move at all. Use ``high`` where a limit is asked for.
 
     >>> rng = np.random.default_rng(0)
     >>> arms = np.arange(20_000) % 2

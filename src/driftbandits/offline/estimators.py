@@ -1,4 +1,4 @@
-"""What would have been earned: inverse propensity for choices that don't look, rejection for policies that learn.
+"""What would have been earned: inverse propensity for fixed choices, rejection sampling for policies that learn.
 
 Rows t = 1..N of a log have an arm A(t), its reward X(t), and p(t), the probability of that arm given all the past.
 """
@@ -70,7 +70,7 @@ class Replayer:
 
     A row is kept with the chance c/p(t), c the least probability in the log, and used if it has the arm that the policy
     wants. Whatever the policy wants, that happens with probability p(t) c/p(t) = c, and does not depend on the past. So
-    a replay is a true run of the policy in the world of the log, at steps that chance picked, one in 1/c.
+    a replay is a genuine run of the policy on the instance behind the log, at steps that chance picked, one in 1/c.
     """
 
     def __init__(self, policy: Any, rows: Evidence, seed: int, parts: int) -> None:

@@ -54,7 +54,7 @@ def replay(
     likely. So it lives through the log in fewer steps, one in 1/c, c the least probability in the log.
 
     Intervals come from ``replicates`` of the log, in which every row is replaced by one drawn from its neighbourhood,
-    and everything is done again. They cover the luck of the rewards, of the log's choices and of the policy.
+    and everything is done again. They cover the chance in the rewards, of the log's choices and of the policy.
 
     ``logged="uniform"`` vouches for a log without probabilities, and is tested. ``missing`` is what a reward that never
     came is worth; those rows are left out unless given. A log that can't answer raises InputError, which says why.

@@ -1,4 +1,4 @@
-"""Can a log answer? Tests what it claims of itself, and refuses, saying what would be needed.
+"""Whether a log can answer: tests what it claims about itself, and refuses, saying what would be needed.
 
 Both tests are two-sided; each refuses a log that tells the truth once in 10,000 times.
 """
@@ -25,13 +25,13 @@ MOST_CERTAIN = 0.1
 PARTS = 20
 WAVE = 100.0
 """Steps over which an arm's share, and its usual reward, are followed."""
-CLUES = (
+CONTRADICTIONS = (
     "was chosen more or less often than that",
     "came in waves",
     "followed itself more or less often than that",
     "was repeated more or less often after high rewards",
 )
-"""What may give the lie to a log: g = 1; the recent mean of D; 1{A(t-1) = a}; that times the last reward's surprise."""
+"""What contradicts a log, for each g: 1; the recent mean of D; 1{A(t-1) = a}; that times the last reward's surprise."""
 FEWEST = 100
 """Rows that a replay must be able to use, and effective rows behind the estimate for an arm alone."""
 
@@ -141,38 +141,38 @@ def _check_chances(log: Log, used: Array, probability: Array, claim: str) -> Non
     """Refuse probabilities that the log's own choices contradict.
 
     If they are right and no arm is ever out of reach, D(t) = 1{A(t) = a}/p(t) - 1 has mean 0 given the past, for every
-    arm a; so has g(t) D(t) for every g(t) known before. ``CLUES`` are the g that are tried.
+    arm a; so has g(t) D(t) for every g(t) known before. Four functions g are tried: ``CONTRADICTIONS``.
     """
-    found = _clues(log.arms[used], log.rewards[used], probability[used], log.n_arms)
+    found = _test_statistics(log.arms[used], log.rewards[used], probability[used], log.n_arms)
     counts = np.bincount(log.arms[used], minlength=log.n_arms)
     # Of an arm seen a few times only, the variance is not known: its estimate is refused on its own.
     z = np.where(counts[:, None] >= FEWEST, found, 0.0)
-    arm, clue = (int(index) for index in np.unravel_index(np.abs(z).argmax(), z.shape))
-    if _chance_of(float(z[arm, clue])) < RARE / z.size:
+    arm, test = (int(index) for index in np.unravel_index(np.abs(z).argmax(), z.shape))
+    if _chance_of(float(z[arm, test])) < RARE / z.size:
         raise InputError(
-            f"{claim}: arm {log.names[arm]!r} {CLUES[clue]} ({z[arm, clue]:+.1f} standard errors). Log the probability "
-            "with which an arm was chosen at that step, and give every arm a chance at every step"
+            f"{claim}: arm {log.names[arm]!r} {CONTRADICTIONS[test]} ({z[arm, test]:+.1f} standard errors). Log the "
+            "probability with which an arm was chosen at that step, and give every arm a chance at every step"
         )
 
 
 @loop
-def _clues(arms: Array, rewards: Array, probability: Array, n_arms: int) -> Array:
-    """For each arm and clue, sum of g D in standard errors."""
+def _test_statistics(arms: Array, rewards: Array, probability: Array, n_arms: int) -> Array:
+    """For each arm and each g, the sum of g D in standard errors."""
     sums, squares, sizes = np.zeros((n_arms, 4)), np.zeros((n_arms, 4)), np.zeros((n_arms, 4))
     spread, recent, usual, known = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
-    clue = np.zeros(4)
-    clue[0] = 1.0
+    g = np.zeros(4)
+    g[0] = 1.0
     last, surprise = -1, 0.0
     for step in range(len(arms)):
         for arm in range(n_arms):
             excess = 1.0 / probability[step] - 1.0 if arms[step] == arm else -1.0
-            clue[1] = recent[arm]
-            clue[2] = 1.0 if arm == last else 0.0
-            clue[3] = surprise if arm == last else 0.0
+            g[1] = recent[arm]
+            g[2] = 1.0 if arm == last else 0.0
+            g[3] = surprise if arm == last else 0.0
             for j in range(4):
-                sums[arm, j] += clue[j] * excess
-                squares[arm, j] += (clue[j] * excess) ** 2
-                sizes[arm, j] += clue[j] ** 2
+                sums[arm, j] += g[j] * excess
+                squares[arm, j] += (g[j] * excess) ** 2
+                sizes[arm, j] += g[j] ** 2
             recent[arm] += (excess - recent[arm]) / WAVE
         last = arms[step]
         spread[last] += (1.0 / probability[step] - 1.0) / probability[step]

@@ -1,4 +1,4 @@
-"""AdSwitch: arms are evicted for being worse, sampled again now and then, and all start anew when any has changed."""
+"""AdSwitch: arms are evicted for being worse, sampled again now and then, and all restarted when any has changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
-from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 FAR = 1e300
@@ -37,7 +37,7 @@ class AdSwitch(Policy):
     L = ln T; mean_[s,t] and n_[s,t] are of an arm's rewards at steps s..t of the episode. All arms of a new episode are
     good. Each step pulls, of the good arms and the bad ones with an obligation, the one pulled least recently. Then:
 
-    - a new episode begins when for a good arm two windows are at odds,
+    - a new episode begins when for a good arm two windows contradict each other,
       |mean_[s1,s2] - mean_[s,t]| > sqrt(2L/n_[s1,s2]) + sqrt(2L/n_[s,t]),
       or when a bad arm has moved, |mean_[s,t] - m| > g/4 + sqrt(2L/n_[s,t]);
     - a good arm turns bad when mean_[s,t] of the best good arm leads its own by more than
@@ -48,11 +48,11 @@ class AdSwitch(Policy):
     It must know T. The proof needs c1 > 16, hence the default; a lead of 0.3 then shows after 2,000 pulls of each arm.
     Less is more eager; Besson et al. (2022) take 1.
 
-    All windows of the tests for change are looked at, exactly: windows are at odds when the largest of all their lower
-    confidence bounds exceeds the least of the upper ones, and the extreme bounds of windows that end now are taken at
-    vertices of the convex hull of running sums. For eviction we look at windows with 2, 4, 8, ... pulls of the arm just
-    pulled, the shortest first; the paper has all windows, of which each contains such a one at least half its length. A
-    step costs O(K log n). Memory grows with the episode.
+    All windows of the tests for change are tested, exactly: windows contradict each other when the largest of all their
+    lower confidence bounds exceeds the least of the upper ones, and the extreme bounds of windows that end now are
+    taken at vertices of the convex hull of running sums. For eviction we look at windows with 2, 4, 8, ... pulls of the
+    arm just pulled, the shortest first; the paper has all windows, of which each contains such a one at least half its
+    length. A step costs O(K log n). Memory grows with the episode.
 
     Citation: P. Auer, P. Gajane, R. Ortner, "Adaptively Tracking the Best Bandit Arm with an Unknown Number of
     Distribution Changes", COLT 2019.
@@ -92,7 +92,7 @@ class AdSwitch(Policy):
             new_pool(),
             new_vertices(4 * n_arms),
             np.zeros((1, n_arms)),
-            new_luck(),
+            new_generator(),
             records(1, count="i8", step="i8", arm="i8", changed="i8", statistic="f8"),
         )
         for name, value in self.parameters(n_arms).items():
@@ -117,7 +117,7 @@ class AdSwitch(Policy):
         return vertices and int(state.arms["count"].max()) + steps < len(state.sums)
 
     def seed(self, state: AdSwitchState, rng: np.random.Generator) -> None:
-        seed_luck(state.luck, rng)
+        seed_generator(state.luck, rng)
 
     def select(self, state: AdSwitchState, rng: np.random.Generator) -> int:
         arms = state.arms
@@ -130,7 +130,7 @@ class AdSwitch(Policy):
 
     def update(self, state: AdSwitchState, arm: int, reward: float) -> None:
         run, pulled = state.run[0], state.arms[arm]
-        stir(state.luck[0], arm, reward)
+        mix_in(state.luck[0], arm, reward)
         run.t += 1
         pulled.pulled_at = run.t
         pulled.count += 1

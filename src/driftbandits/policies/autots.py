@@ -53,32 +53,41 @@ class AutoTSState(NamedTuple):
 class AutoTS(Policy):
     """Thompson sampling with a bank of Kalman filters for each arm, each filter weighted by how well it predicts.
 
-    Filter j of an arm takes the mean for a random walk of variance kappa_j v a step, v the variance of the arm's noise:
-    kappa_0 = 0, kappa_j = 8^(j-9), j = 1..7. Its posterior is N(m_j, v c_j), and c_j grows by kappa_j a step. To
-    choose, each arm draws a filter by weight and a number from its posterior, and the arm with the largest is pulled,
-    of equals the one pulled least recently. The prior weights are 8^(-j). At first every arm is pulled once. Later a
-    pull does four things:
+    In plain words: nobody knows in advance how fast an arm drifts, so AutoTS tries eight speeds at once. For each arm
+    it runs eight estimators of the mean, the Kalman filters. One assumes that the mean never moves, the next that it
+    moves very slowly, and so on up to fast. Every reward shows which of them predicted well, and those gain weight. To
+    choose, AutoTS draws a plausible mean for every arm and pulls the arm with the largest. An arm that has not been
+    pulled for a while is uncertain again, so it is tried again. The level of the noise is learnt on the way. AutoTS is
+    the policy to begin with if you know neither horizon nor drift.
 
-    - The arm may drift otherwise than before. A share s n/(1 + s n) of its weights, n the steps since its last pull,
+    In detail: filter j of an arm assumes that the mean is a random walk of variance kappa_j v a step, where v is the
+    variance of the arm's noise: kappa_0 = 0, kappa_j = 8^(j-9), j = 1..7. Its posterior is N(m_j, v c_j), and c_j grows
+    by kappa_j a step. To choose, each arm draws a filter by weight and a number from its posterior. The arm with the
+    largest number is pulled; among equals, the one pulled least recently. The prior weights are 8^(-j). At first every
+    arm is pulled once. Later a pull does four things:
+
+    - The speed of the drift may change. A share s n/(1 + s n) of its weights, n the steps since its last pull,
       s = max(1e-5, min(0.05, 1/t)), goes to the weights of the *pool*, a bank that sees the predictions for all arms;
-      what a filter receives it takes over, mean and variance (moment matching, as in interacting multiple models).
+      a filter that receives weight is merged with what comes with it, mean and variance (moment matching, as in
+      interacting multiple models).
     - Every filter predicts the reward X, with density proportional to (1 + z/63)^(-32) (1 + c_j)^(-1/2),
-      z = (X - m_j)^2/(v (1 + c_j)): Student's, all but Gaussian, yet no single reward decides everything. Weights are
-      multiplied by it; so are the pool's, which then return to the prior by the share s.
+      z = (X - m_j)^2/(v (1 + c_j)). This is Student's distribution: close to a Gaussian, but no single reward can
+      decide everything. Weights are multiplied by the density. So are the pool's, which then move back to the prior
+      by the share s.
     - Every filter learns: g = c_j/(1 + c_j), m_j <- m_j + g (X - m_j), c_j <- g.
     - The noise is learnt from (X - m_j)^2/(1 + c_j), averaged by weight: v of an arm is that of its own last 3,000
       pulls or so and of 100 pulls like all arms' together, where each arm counts for at most 100, and all rewards'
       variance about their mean for one pull more. Few pulls of its own tell little of an arm's noise, so to choose,
       (m_j - mean of all rewards)^2 divided by their number is added to v.
 
-    A reward that would weigh more than all those together that its arm's noise is learnt from is cut back to as much,
-    unless it is no further from the arm's mean than twice the mean of all rewards.
+    Outliers are limited. A reward that would weigh more than all rewards together that its arm's noise is learnt from
+    is cut back to that weight, unless its distance to the arm's mean is at most twice the mean of all rewards.
 
-    As long as all rewards are low or high, two values, and some arm has had both, arms are coins, and Gaussians too
-    coarse. Nothing is cut back then; with p_j = (m_j - low)/(high - low), the draw is from
+    As long as there are only two different rewards, low and high, and some arm has had both, arms are treated as coins,
+    for which Gaussians are too coarse. Nothing is cut back then. With p_j = (m_j - low)/(high - low), the draw is from
     Beta(1 + p_j/c_j, 1 + (1 - p_j)/c_j), and filter j predicts high with probability (p_j + c_j)/(1 + 2 c_j).
 
-    Choices don't depend on the unit or the origin of rewards. ``docs/beyond-the-paper.md`` has the reasons.
+    Choices don't depend on the unit or the origin of rewards. ``docs/beyond-the-paper.md`` gives the reasons.
 
     It must know nothing: not T, not the drift, not the noise. A step costs O(K + 8).
 
@@ -230,7 +239,7 @@ def _draw_filter(state: AutoTSState, arm: int, switched: float, uniform: float) 
 
 @kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
-    """Learn from a pull of an arm that was pulled before; answers the reward, cut back if it was out of all bounds."""
+    """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
     run, mine = state.run[0], state.arms[arm]
     walk, prior, pool, expected = state.walk, state.prior, state.pool, state.squares
     mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]

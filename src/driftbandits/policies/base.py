@@ -21,15 +21,15 @@ Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
 class Policy(Compiled):
     """Base of compiled policies; subclasses are frozen dataclasses of hyper-parameters.
 
-    A policy has ``init(n_arms) -> State`` in plain Python, and two kernels in the part of Python that numba knows:
+    A policy has ``init(n_arms) -> State`` in plain Python, and two kernels in the subset of Python that numba compiles:
     ``select(self, state, rng) -> arm`` and ``update(self, state, arm, reward)``. In the kernels ``self`` has the fields
     annotated ``float``, ``int`` or ``bool``. ``update`` must be told the arm that ``select`` chose.
 
     A policy whose ``update`` puts work off may have a third kernel, ``settle(self, state)``, which does it: the State
-    then needs less room. Whoever plays the policy calls it before making more.
+    then needs less room. It is called before more room is made.
 
     A State may be longer than needed: what lies beyond its logical length is never read before it is written. So a
-    simulation allocates it once (``reserve``) and starts every run by copying ``init``'s few bytes over it.
+    simulation allocates it once (``reserve``) and starts every run by copying the few bytes of ``init`` over it.
     """
 
     arms: ClassVar[tuple[int, float]] = (2, math.inf)
@@ -57,7 +57,7 @@ class Policy(Compiled):
     def has_room(self, state: State, steps: int) -> bool:
         """Whether the State's arrays surely bear ``steps`` more updates, whatever the rewards are.
 
-        Whoever plays a policy asks after every ``reserve``: a policy that counted wrongly gets an error, and writes
+        The Player asks after every ``reserve``: a policy that counted wrongly gets an error, and writes
         nothing beyond an array. A State that does not grow always has room.
         """
         return True
@@ -70,9 +70,9 @@ class Policy(Compiled):
         return {}
 
     def stage(self, step: int) -> Stage:
-        """Who plays after ``step`` steps: the policy itself, from the first to the last, unless it begins anew.
+        """The stage that plays after ``step`` steps: the policy itself, from first to last, unless it restarts.
 
-        Whoever plays a policy plays its stages. All are of one class, so compiled code need not change.
+        The Player plays the stages of a policy. All are of one class, so compiled code need not change.
         """
         return Stage(self, 0, ENDLESS)
 

@@ -11,7 +11,7 @@ import numpy as np
 from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_whole
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.exponential import mix
-from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -28,7 +28,7 @@ class BOBState(NamedTuple):
 
 @dataclass(frozen=True)
 class BOB(Policy):
-    """Bandit over bandit (Cheung, Simchi-Levi, Zhu): each block of H steps is a fresh SW-UCB with a window of its own.
+    """Bandit over bandit (Cheung, Simchi-Levi, Zhu): each block of H steps is a new SW-UCB with its own window.
 
     Within a block: the arm with the largest mean + sigma sqrt(2 ln(2 K T^2) / N) over the block's last w steps; an arm
     not pulled there goes first, ties go to the lowest. The windows are floor(H^(j/D)), j = 0..D, D = ceil(ln H), and
@@ -95,7 +95,7 @@ class BOB(Policy):
             records(n_arms, count="i8", total="f8"),
             records(len(lengths), steps="i8", log_weight="f8", weight="f8", probability="f8"),
             records(1, arm="i8", reward="f8"),
-            new_luck(),
+            new_generator(),
             records(1, count="i8", step="i8", arm="i8", window="i8"),
         )
         for name in ("block", "gamma", "scale", "width"):
@@ -116,7 +116,7 @@ class BOB(Policy):
         return int(min(state.run[0].block, state.run[0].played + steps)) <= len(state.pulls)
 
     def seed(self, state: BOBState, rng: np.random.Generator) -> None:
-        seed_luck(state.luck, rng)
+        seed_generator(state.luck, rng)
 
     def select(self, state: BOBState, rng: np.random.Generator) -> int:
         arms = state.arms
@@ -132,9 +132,9 @@ class BOB(Policy):
 
     def update(self, state: BOBState, arm: int, reward: float) -> None:
         run, arms, pulls = state.run[0], state.arms, state.pulls
-        stir(state.luck[0], arm, reward)
+        mix_in(state.luck[0], arm, reward)
         run.t += 1
-        if run.played == 0:  # the first pull of a block is the same for every window, so the draw can wait for luck
+        if run.played == 0:  # the first pull of a block is the same for every window, so the draw can wait
             _begin_block(state)
         pulls[run.played].arm = arm
         pulls[run.played].reward = reward
@@ -196,7 +196,7 @@ def _end_block(state: BOBState) -> None:
 
 @kernel
 def _refresh(state: BOBState) -> None:
-    """Add the window up afresh, once in each window's length, so that rounding never accumulates."""
+    """Add the window up again, once in each window's length, so that rounding never accumulates."""
     run, arms = state.run[0], state.arms
     for arm in range(len(arms)):
         arms[arm].total = 0.0

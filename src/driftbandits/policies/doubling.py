@@ -1,4 +1,4 @@
-"""Doubling: a policy that must know the horizon, for people who don't."""
+"""Doubling: a policy that must know the horizon, for users who don't."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from driftbandits.policies.base import Policy, State
 
 @dataclass(frozen=True)
 class Doubling(Policy):
-    """Play ``base`` for its own horizon T0, then anew, told 2 T0, for 2 T0 steps, then for 4 T0, and so on.
+    """Play ``base`` for its own horizon T0, then restart it, told 2 T0, for 2 T0 steps, then for 4 T0, and so on.
 
-    Each stage begins with a State of its own and remembers nothing. If the base's regret is at most c T^a, whatever T,
-    that of all stages up to T is at most 2^a/(2^a - 1) c (T + T0)^a: 3.41 times as much for a = 1/2, twice for a = 1.
-    Bounds of so much a step, like those of SnoozeIt and DriftUCB, only grow by one block or episode a stage. See
+    Each stage begins with a new State and remembers nothing. If the base's regret is at most c T^a, whatever T, that of
+    all stages up to T is at most 2^a/(2^a - 1) c (T + T0)^a: 3.41 times as much for a = 1/2, twice for a = 1. Bounds
+    per step, like those of SnoozeIt and DriftUCB, only grow by one block or episode a stage. See
     ``docs/beyond-the-paper.md``.
 
     It must know what its base must know, except for T. Over a policy that is told T only (BOB, META, AdSwitch) it needs

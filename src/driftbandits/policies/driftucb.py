@@ -1,4 +1,4 @@
-"""DriftUCB: an upper confidence bound that says what the drift may have done since each pull."""
+"""DriftUCB: an upper confidence bound that allows for what the drift may have done since each pull."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class DriftUCB(Policy):
 
     Not every w is looked at, but at least one in [m/2, m] for every m. An arm's pulls are kept in blocks of 1, 2, 4,
     ... pulls, one or two of each size; a third makes the two older ones a block of the next size. The windows are the
-    newest blocks, as many as one likes. Since age(w) grows by one a step for all arms alike, indices are compared at
-    time 0: mean(w) + r(w) - delta * (mean time of the pulls), which changes with the arm's own pulls only.
+    newest blocks, any number of them. Since age(w) grows by one a step for all arms alike, indices are compared at time
+    0: mean(w) + r(w) - delta * (mean time of the pulls), which changes with the arm's own pulls only.
 
     There are few long windows that don't overlap, and an error of a short one does more harm. So with m the size of the
     window's oldest block, w0 = delta^(-2/3) (at most T), and R = ``risk``,
@@ -49,11 +49,12 @@ class DriftUCB(Policy):
         r(w) = sqrt(x/(2 w)), x = 1.03 max(1, ln((K T/(R m)) max(1, w0/m))).
 
     With ``kl="bernoulli"``, for rewards in [0, 1] (others count as 0 or 1), a window's bound is narrower where its mean
-    M is near 0 or 1: instead of M + r(w), the least of 1 and (1 - e^(-b M - x/w))/(1 - e^(-b)), x as above but for the
+    M is near 0 or 1: instead of M + r(w), the least of 1 and (1 - e^(-b M - x/w))/(1 - e^(-b)), x as above without the
     factor 1.03, over three tilts b: the largest power of 2 up to sqrt(2 (x/w)/(M (1 - M) + x/w)), and 2 and 4 times it.
 
     The regret is O(T (K delta ln T)^(1/3) + R T delta^(1/3)), proved in ``docs/beyond-the-paper.md``. With R = 10^(-9)
-    all indices are upper bounds at all times, but for a chance of about R ln T; the default wins more in simulations.
+    all indices are upper bounds at all times, except with probability about R ln T; the default wins more in
+    simulations.
 
     It must know T and delta, and rewards should be 1/2-sub-Gaussian, as all in [0, 1] are. A step costs O(K + log T).
 

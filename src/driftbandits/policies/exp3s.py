@@ -1,4 +1,4 @@
-"""Exp3.S: Exp3 whose weights never die, because each takes a small share of all of them."""
+"""Exp3.S: Exp3 whose weights never vanish, because each receives a small share of their sum."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Exp3S(Policy):
     before. Tuning: alpha = 1/T, gamma = min(1, (4 V K ln(K T) / ((e - 1)^2 T))^(1/3)). It must know V and T, or be
     given both. Rewards are used as they come, not clipped. A step costs O(K).
 
-    The code released with the paper on SnoozeIt divides by 3 where a cube root is meant; ``gamma=...`` redraws its
+    The code released with the paper on SnoozeIt divides by 3 where a cube root is meant; ``gamma=...`` reproduces its
     figure.
 
     Citation: P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire, "The Nonstochastic Multiarmed Bandit Problem", SIAM J.

@@ -1,4 +1,4 @@
-"""Explore-then-commit: every arm equally often, then the best of them for ever."""
+"""Explore-then-commit: every arm equally often, then the best of them forever."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ExploreThenCommit(Policy):
     """Pull the arms in turn, each ``pulls`` times; from then on pull the one with the largest mean (lowest of equals).
 
     Tuning, for rewards in [0, 1] whose means do not move: pulls = ceil((T/K)^(2/3) (ln T)^(1/3)), for a regret of
-    O(T^(2/3) (K ln T)^(1/3)). It must know T, or be given ``pulls``. It never looks back, so under drift its regret is
-    linear: the baseline for what forgetting is worth. A step costs O(1).
+    O(T^(2/3) (K ln T)^(1/3)). It must know T, or be given ``pulls``. It never explores again, so under drift its regret
+    is linear: the baseline for what forgetting is worth. A step costs O(1).
 
     Citation: A. Slivkins, "Introduction to Multi-Armed Bandits", Foundations and Trends in Machine Learning 2019,
     section 1.2 ("explore-first").

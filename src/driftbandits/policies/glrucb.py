@@ -49,8 +49,9 @@ class GLRUCB(Policy):
     their experiments, as is ln t in the index; their proofs have larger ones.
 
     Every split is tested after every pull, exactly: the statistic is convex in the point (s, sum of the first s
-    rewards), so its maximum lies on the convex hull of these points, which has about ln n vertices. They are looked at
-    every 20 pulls or so: see ``policies/splits.py``. A step costs O(K), plus amortised O(log n) for random rewards.
+    rewards), so its maximum lies on the convex hull of these points, which has about ln n vertices. They are visited
+    every 20 pulls or so: see ``policies/_parts/splits.py``. A step costs O(K), plus amortised O(log n) for random
+    rewards.
 
     Citation: L. Besson, E. Kaufmann, O.-A. Maillard, J. Seznec, "Efficient Change-Point Detection for Tackling
     Piecewise-Stationary Bandits", JMLR 2022.

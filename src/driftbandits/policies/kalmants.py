@@ -1,4 +1,4 @@
-"""KalmanTS: Thompson sampling on means that are taken for random walks, told how fast they may drift."""
+"""KalmanTS: Thompson sampling on means modelled as random walks, told how fast they may drift."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ class KalmanTSState(NamedTuple):
 class KalmanTS(Policy):
     """Thompson sampling with a Kalman filter for each arm.
 
-    Each mean is taken for a Gaussian random walk of variance q a step, seen through noise of deviation sigma. An arm
+    Each mean is modelled as a Gaussian random walk of variance q a step, observed with noise of deviation sigma. An arm
     pulled last at time s has the posterior N(m, P + q (t - s)) at time t; a number is drawn from each posterior and the
     arm with the largest is pulled. After reward X, with P' = P + q (t - s) and gain g = P'/(P' + sigma^2),
     m <- m + g (X - m) and P <- (1 - g) P'. At first every arm is pulled once, in order.
 
-    Means that move by at most delta = ``drift`` are no random walk, but q can be chosen for the worst of them, the
+    Means that move by at most delta = ``drift`` are not a random walk, but q can be chosen for the worst case, the
     ramp: a gain g follows it with squared bias (delta/g)^2 and variance g sigma^2/2, whose sum is least at
     g = (4 delta^2/sigma^2)^(1/3). That is the steady gain of q = g^2 sigma^2 = 4^(2/3) delta^(4/3) sigma^(2/3).
 
-    Rewards of 0 and 1 have less noise the nearer their mean is to either, and ``posterior="beta"`` knows: the filter is
-    the same, but what it knows counts as n = sigma^2/P' pulls, and the draw is from Beta(1 + n m, 1 + n (1 - m)). A
-    reward between is taken as the fraction it is, others count as 0 or 1. With delta = 0 this is ThompsonSampling.
+    Rewards of 0 and 1 have less noise the nearer their mean is to either, and ``posterior="beta"`` uses that: the
+    filter is the same, but what it knows counts as n = sigma^2/P' pulls, and the draw is from Beta(1 + n m, 1 + n (1 -
+    m)). A reward between is taken as the fraction it is, others count as 0 or 1. With delta = 0 this is
+    ThompsonSampling.
 
     It must know delta and what the noise is like: its deviation ``sigma``, or that rewards are 0 or 1; not T. A step
     costs O(K).

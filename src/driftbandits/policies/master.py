@@ -1,4 +1,4 @@
-"""MASTER: UCB1 run at many scales at once, and two tests that start everything anew."""
+"""MASTER: UCB1 run at many scales at once, and two tests that restart everything."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
 class MASTERState(NamedTuple):
-    """``plays[m * K + a]`` is what the instance of order m knows of arm a."""
+    """``plays[m * K + a]`` is what the copy of order m knows of arm a."""
 
     run: Records
     orders: Records
@@ -28,13 +28,18 @@ class MASTERState(NamedTuple):
 class MASTER(Policy):
     """MASTER (Wei and Luo) over UCB1: needs to know neither the number nor the amount of changes.
 
-    Blocks of 1, 2, 4, ... steps follow each other. In a block of 2^n steps, at every tau that is a multiple of 2^m, an
-    instance of UCB1 of order m begins with probability rho(2^n) / rho(2^m), and lives for 2^m steps; the block's own of
-    order n always does. The instance of the lowest order alive plays and alone learns; its g~_t = min(1, largest
-    mean + sqrt(2 ln T / N)) is optimistic for the best mean (an arm it has not pulled counts 1 and goes first, ties go
-    to the lowest). U_t is the least g~ of the block so far. All starts anew, with a block of one step, when
+    In plain words: MASTER runs copies of UCB1 that start at random times and live for different lengths. Short copies
+    notice that a neglected arm has improved; long ones learn precisely. Two tests compare what copies promise with what
+    they earn. When these differ by more than chance allows, the means must have changed, and everything restarts.
 
-    - an instance of order m ends and the mean of all rewards in its life is at least U_t + 9 rho^(2^m), or
+    In detail: blocks of 1, 2, 4, ... steps follow each other. In a block of 2^n steps, at every tau that is a multiple
+    of 2^m, a copy of UCB1 of order m begins with probability rho(2^n) / rho(2^m), and lives for 2^m steps; the copy of
+    order n, as long as the block, always begins. Of the copies alive, the one of the lowest order plays, and only it
+    learns. Its g~_t = min(1, largest mean + sqrt(2 ln T / N)) is optimistic for the best mean (an arm it has not pulled
+    counts 1 and goes first, ties go to the lowest). U_t is the least g~ of the block so far. Everything restarts, with
+    a block of one step, when
+
+    - a copy of order m ends and the mean of all rewards in its life is at least U_t + 9 rho^(2^m), or
     - g~ less the reward, averaged over the block so far, its t' steps, is at least 3 rho^(t').
 
     rho(t) = sqrt(K/t) + K/t and rho^(t) = confidence * 6 (log2(T) + 1) ln(T/risk) rho(t), with risk = 1/T.
@@ -92,7 +97,7 @@ class MASTER(Policy):
             ),
             records(orders, alive="i8", received="f8"),
             records(orders * n_arms, count="i8", total="f8"),
-            new_luck(),
+            new_generator(),
             records(1, count="i8", step="i8", arm="i8", order="i8", statistic="f8", threshold="f8"),
         )
         state.run.scale, state.run.width = chosen["scale"], chosen["width"]
@@ -100,7 +105,7 @@ class MASTER(Policy):
         return state
 
     def seed(self, state: MASTERState, rng: np.random.Generator) -> None:
-        seed_luck(state.luck, rng)
+        seed_generator(state.luck, rng)
 
     def select(self, state: MASTERState, rng: np.random.Generator) -> int:
         return state.run[0].chosen  # type: ignore[no-any-return]
@@ -108,7 +113,7 @@ class MASTER(Policy):
     def update(self, state: MASTERState, arm: int, reward: float) -> None:
         run = state.run[0]
         n_arms = len(state.plays) // len(state.orders)
-        stir(state.luck[0], arm, reward)
+        mix_in(state.luck[0], arm, reward)
         learning = state.plays[run.active * n_arms + arm]
         learning.count += 1
         learning.total += reward

@@ -1,4 +1,4 @@
-"""META: randomised elimination with replays of all scales, which starts anew when no arm is left."""
+"""META: randomised elimination with replays of all lengths; it starts again when no arm is left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, with_room
 from driftbandits.policies._parts.leads import evict, remember
-from driftbandits.policies._parts.luck import new_luck, seed_luck, stir, uniform
+from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -41,23 +41,30 @@ class METAState(NamedTuple):
 class META(Policy):
     """META (Suk and Kpotufe), which adapts to how often the best arm changes significantly, knowing nothing of it.
 
-    Each step pulls an arm drawn uniformly from the candidates A_t. After reward Y of arm p, the lead of b over a is
-    estimated by |A_t| Y (1{p=b} - 1{p=a}) 1{a in A_t}, and arm a is evicted where for some b and s1 <= s2 these sum to
-    more than
+    In plain words: META keeps a list of candidates, which are the arms that may still be the best, and pulls one of
+    them at random. An arm that is clearly worse than another over some stretch of time is evicted from the list. Now
+    and then META opens a *replay*: for a while all arms are candidates again, so that an evicted arm that has become
+    good is found. Replays have many lengths, and short ones are frequent. When every arm has been evicted, the best arm
+    must have changed, and META starts a new *episode* with all arms.
+
+    In detail: each step pulls an arm drawn uniformly from the candidates A_t. After reward Y of arm p, the lead of b
+    over a is estimated by |A_t| Y (1{p=b} - 1{p=a}) 1{a in A_t}, and arm a is evicted when for some b and s1 <= s2
+    these sum to more than
 
         ln(T) sqrt(c0 max(K (s2 - s1), K^2))        over steps s1..s2.
 
     In an episode that begins at t_0, a replay of m = 2, 4, ..., 2^ceil(log2 T) steps begins at step t > t_0 with
-    probability 1/sqrt(m (t - t_0)), the longest one drawn. All arms are candidates again, and only steps s1 from its
-    start on count; at t_start + m it ends, and whatever it interrupted goes on with its own candidates, less those
-    evicted in the meantime. When every arm has been evicted by some steps of the episode, a new episode begins.
+    probability 1/sqrt(m (t - t_0)); if several are drawn, the longest begins. All arms are candidates again, and only
+    steps s1 from its start on count. It ends at t_start + m, and what it interrupted continues with its own candidates,
+    without those evicted in the meantime. When every arm has been evicted by some steps of the episode, a new episode
+    begins.
 
     It must know T. The proof needs c0 to be large enough and leaves it open; 1 is our choice, less is more eager.
 
-    All s1 are looked at after every step, exactly: for s2 - s1 >= K the excess over the threshold is convex in the
-    point (s1, sum before s1), so hulls decide, one for each pair of arms and each replay under way (those that a later
-    one outlasts never resume, so they are at most log2 T); the last K steps are added up one by one. A step costs
-    O(K (K + log n)) for each replay under way.
+    All s1 are tested after every step, exactly: for s2 - s1 >= K the excess over the threshold is convex in the point
+    (s1, sum before s1), so hulls decide, one for each pair of arms and each replay under way (those that a later one
+    outlasts never resume, so they are at most log2 T); the last K steps are added up one by one. A step costs O(K (K +
+    log n)) for each replay under way.
 
     Not checked against the paper's text: the rule and its constants were written down from memory of the paper, and c0
     = 1 is our choice.
@@ -91,7 +98,7 @@ class META(Policy):
             records(n_arms * n_arms, candidate="i8"),
             new_pool(),
             new_vertices(1),
-            new_luck(),
+            new_generator(),
             records(1, count="i8", step="i8", arm="i8", statistic="f8", threshold="f8"),
         )
         state.run.threshold, state.run.longest = chosen["threshold"], chosen["longest"]
@@ -114,7 +121,7 @@ class META(Policy):
         return 2 * (len(state.recent) - 1) * (steps + min(steps * (len(state.levels) - 1), 4 * int(self.horizon)))
 
     def seed(self, state: METAState, rng: np.random.Generator) -> None:
-        seed_luck(state.luck, rng)
+        seed_generator(state.luck, rng)
 
     def select(self, state: METAState, rng: np.random.Generator) -> int:
         run, first = state.run[0], state.run[0].top * len(state.recent)
@@ -128,7 +135,7 @@ class META(Policy):
 
     def update(self, state: METAState, arm: int, reward: float) -> None:
         run, n_arms = state.run[0], len(state.recent)
-        stir(state.luck[0], arm, reward)
+        mix_in(state.luck[0], arm, reward)
         run.t += 1
         remember(state, n_arms, arm, run.candidates * reward)
         evict(state, n_arms, arm, reward)

@@ -1,4 +1,4 @@
-"""M-UCB: UCB1 that starts anew when the halves of some arm's last rewards differ."""
+"""M-UCB: UCB1 that restarts when the halves of some arm's last rewards differ."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class MUCB(Policy):
 
 @kernel
 def _refresh(state: MUCBState, arm: int) -> None:
-    """Add the halves up afresh, once in each window's length, so that rounding never accumulates."""
+    """Add the halves up again, once in each window's length, so that rounding never accumulates."""
     pulled, w = state.arms[arm], state.recent.shape[1]
     pulled.older = 0.0
     pulled.newer = 0.0

@@ -1,4 +1,4 @@
-"""Every policy of the package by name, and how one is made from what is known of a world."""
+"""Every policy of the package by name, and how one is made from what is known of an instance."""
 
 from __future__ import annotations
 

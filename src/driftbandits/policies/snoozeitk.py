@@ -59,8 +59,8 @@ class SnoozeItK(Policy):
 
         lead = max over w of |D(w)| - r(w) - delta * (mean age of the one's w pulls + mean age of the other's),
 
-    ages in steps, whoever was pulled in between. The arm behind is snoozed for floor(lead/(2 delta)) steps, by
-    whichever active arm has the largest such lead over it; if that is none, the pair begins anew. A step ends with one
+    ages in steps, whatever was pulled in between. The arm behind is snoozed for floor(lead/(2 delta)) steps, by
+    whichever active arm has the largest such lead over it; if that is none, the pair starts again. A step ends with one
     snooze at most. An arm that wakes up forgets all it was compared with.
 
     With ``confidence`` = 1, with probability 1 - (K - 1)/(2T) or more, a snoozed arm is never better than all active
@@ -149,7 +149,7 @@ class SnoozeItK(Policy):
 
 @kernel
 def _conclude(state: SnoozeItKState, x: int, y: int, drift: float) -> bool:
-    """If the test of x and y passes, write the event, and snooze the arm behind or begin the pair anew."""
+    """If the test of x and y passes, write the event, and snooze the arm behind or start the pair again."""
     passes, window, lead, ahead = best_lead(state, x, y, drift)
     if not passes:
         return False

@@ -102,15 +102,15 @@ def step_costs(quick: bool) -> Iterator[dict[str, Any]]:
     """One row for each policy on each instance; on equal arms SnoozeIt's test never passes."""
     for horizon in (T,) if quick else (T, LONG):
         equal = instances.stationary(horizon, (0.5, 0.5))
-        worlds = [
+        played = [
             (instances.separated(horizon), 1 / 48_000),
             (instances.toggling(horizon), DRIFT),
             (equal, 1 / 48_000),
         ]
-        for world, drift in worlds:
-            policies = {**rivals(horizon, drift), "Oracle": Oracle(world.best_arm)}
-            costs = nanoseconds({"floor": Floor(), **policies}, world)
-            name = "equal arms" if world is equal else world.name
+        for instance, drift in played:
+            policies = {**rivals(horizon, drift), "Oracle": Oracle(instance.best_arm)}
+            costs = nanoseconds({"floor": Floor(), **policies}, instance)
+            name = "equal arms" if instance is equal else instance.name
             for policy, cost in costs.items():
                 yield {"T": horizon, "instance": name, "policy": policy, "ns": cost, "floor": cost / costs["floor"]}
 
@@ -119,11 +119,11 @@ def every_policy() -> Iterator[dict[str, Any]]:
     """One row for each policy of the registry: its cost with 2 and with 20 arms, where it is defined for so many."""
     rows: dict[str, dict[str, Any]] = {name: {"policy": name} for name in ("floor", *sorted(POLICIES))}
     for n_arms in (2, 20):
-        world = instances.sinusoid(T, DRIFT, n_arms)
-        known = {"horizon": T, "drift": DRIFT, "best_arms": world.best_arm}
+        instance = instances.sinusoid(T, DRIFT, n_arms)
+        known = {"horizon": T, "drift": DRIFT, "best_arms": instance.best_arm}
         policies = {name: make_policy(name, **{**known, **SETTINGS.get(name, {})}) for name in sorted(POLICIES)}
         able = {name: policy for name, policy in policies.items() if n_arms <= policy.arms[1]}
-        costs = nanoseconds({"floor": Floor(), **able}, world)
+        costs = nanoseconds({"floor": Floor(), **able}, instance)
         for name, row in rows.items():
             cost = costs.get(name)
             row[f"ns_K={n_arms}"] = cost
@@ -133,11 +133,11 @@ def every_policy() -> Iterator[dict[str, Any]]:
 
 def checks() -> Iterator[dict[str, Any]]:
     """What it costs to check every index, as it is done for policies from outside the package."""
-    world = instances.sinusoid(T, DRIFT, 2)
-    known = {"horizon": T, "drift": DRIFT, "best_arms": world.best_arm}
+    instance = instances.sinusoid(T, DRIFT, 2)
+    known = {"horizon": T, "drift": DRIFT, "best_arms": instance.best_arm}
     for name in sorted(POLICIES):
         policy = make_policy(name, **{**known, **SETTINGS.get(name, {})})
-        costs = nanoseconds({"compiled": policy, "checked": policy}, world, ("compiled", "checked"))
+        costs = nanoseconds({"compiled": policy, "checked": policy}, instance, ("compiled", "checked"))
         yield {"policy": name, **costs, "ratio": costs["checked"] / costs["compiled"]}
 
 

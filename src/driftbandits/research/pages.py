@@ -26,7 +26,7 @@ DOTS_PER_INCH = 100
 """Enough for a page on a screen, in some 30 KB a picture."""
 
 DRIFT_WHERE_THERE_IS_NONE = 1e-6
-"""What policies are told on stationary arms, since many a tuning is undefined for a drift of 0."""
+"""What policies are told on stationary arms, since many tunings are undefined for a drift of 0."""
 
 YARDSTICK = "SWUCBSharp"
 """The policy drawn in grey on every page, so that pages can be compared."""
@@ -126,7 +126,7 @@ def _cell(text: str) -> str:
 
 
 def _markdown(docstring: str) -> str:
-    """A docstring is Markdown but for its examples, and for pages of docs/ that it names."""
+    """A docstring is Markdown, except for its examples and the pages of docs/ that it names."""
     fenced = re.sub(r"(?m)^>>> (?:.+\n?)+", lambda found: f"```python\n{found[0].rstrip()}\n```\n", docstring)
     return re.sub(r"``docs/(\S+\.md)``", r"[\1](../\1)", fenced).rstrip()
 
@@ -147,16 +147,16 @@ def draw(name: str) -> Figure:
     """The policy's regret on both instances, and the yardstick's."""
     figure: Figure
     with figures.canvas(1, 2, size=(6.4, 2.6)) as (figure, both):
-        for axes, world in zip(both, (instances.toggling(), instances.stationary()), strict=True):
-            _draw_regret(axes, simulate(_policies(name, world), world, runs=RUNS, progress=False))
+        for axes, instance in zip(both, (instances.toggling(), instances.stationary()), strict=True):
+            _draw_regret(axes, simulate(_policies(name, instance), instance, runs=RUNS, progress=False))
         both[0].set_ylabel("regret")
         figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 
-def _policies(name: str, world: Instance) -> dict[str, Policy]:
-    drift = world.drift_limit or DRIFT_WHERE_THERE_IS_NONE
-    known = {"horizon": world.horizon, "drift": drift, "best_arms": world.best_arm}
+def _policies(name: str, instance: Instance) -> dict[str, Policy]:
+    drift = instance.drift_limit or DRIFT_WHERE_THERE_IS_NONE
+    known = {"horizon": instance.horizon, "drift": drift, "best_arms": instance.best_arm}
     policies = {name: make_policy(name, **known)}
     if name in ALSO:
         settings = ", ".join(f"{key} = {value:g}" for key, value in ALSO[name].items())

@@ -1,1 +1,1 @@
-"""Policies in a world: ``simulate``, one run step by step, what policies detect, results as files."""
+"""Policies on an instance: ``simulate``, one run step by step, what policies detect, results as files."""

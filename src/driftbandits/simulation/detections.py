@@ -46,8 +46,8 @@ def detection_delays(result: Simulation) -> pl.DataFrame:
     detections (SnoozeIt's episodes, BOB's blocks) are left out.
 
     >>> from driftbandits import GLRUCB, Instance, simulate
-    >>> world = Instance([[0.1, 0.2]] * 2_000 + [[0.9, 0.2]] * 2_000)
-    >>> delays = detection_delays(simulate({"GLR": GLRUCB(4_000)}, world, runs=5, events=True))
+    >>> instance = Instance([[0.1, 0.2]] * 2_000 + [[0.9, 0.2]] * 2_000)
+    >>> delays = detection_delays(simulate({"GLR": GLRUCB(4_000)}, instance, runs=5, events=True))
     >>> delays["change"].unique().to_list(), delays["delay"].null_count()
     ([2000], 0)
     """

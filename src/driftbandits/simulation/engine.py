@@ -20,12 +20,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 COMPILED_CHUNK = 1 << 18
 INTERPRETED_CHUNK = 1 << 10
-"""Steps between two looks at the clock and at Ctrl-C: some ten milliseconds either way."""
+"""Steps between two checks of the clock and of Ctrl-C: some ten milliseconds either way."""
 
 BLOCKS_PER_WORKER = 16
 FIRST_LOG = 64
-WORLD, OWN = 0, 1
-"""The two random streams of a run: the world's noise, the same for every policy, and the policy's own."""
+NOISE, OWN = 0, 1
+"""The two random streams of a run: the noise, the same for every policy, and the policy's own."""
 
 TIMES = ("step", "start", "passed", "until")
 """Columns of events that are times."""
@@ -33,7 +33,7 @@ TIMES = ("step", "start", "passed", "until")
 
 @dataclass(frozen=True)
 class Run:
-    """What one run of one policy left behind."""
+    """The result of one run of one policy."""
 
     regret: Array
     realised: Array
@@ -68,13 +68,13 @@ class Job:
         self._spare.append(player)
 
     def elsewhere(self, instance: Instance) -> Job:
-        """The same policy in another world of the same shape: compiled code and States are shared, nothing else."""
+        """The same policy on another instance of the same shape: compiled code and States are shared, nothing else."""
         other = replace(self, instance=instance)
         other._spare, other._model = self._spare, self._model
         return other
 
     def play(self, run: int, go_on: GoOn) -> Run | None:
-        """Run number ``run``; ``go_on`` hears of every few steps done, and None comes back once it answers False."""
+        """Run number ``run``; ``go_on`` is called every few steps, and once it returns False the result is None."""
         if not self._model:
             self.prepare()
         own = stream(self.seed, run, OWN)
@@ -95,15 +95,15 @@ class Job:
         kind = player.state.event.dtype if has_events else np.int64
         log = np.zeros(FIRST_LOG if self.events and has_events else 0, kind).view(np.recarray)
         noise = self.noise if interpreted else self.noise.compiled()
-        world = stream(self.seed, run, WORLD)
-        given = (noise, instance.means, instance.best_mean, world, own, self.times, regret, realised, pulls)
+        noise_rng = stream(self.seed, run, NOISE)
+        given = (noise, instance.means, instance.best_mean, noise_rng, own, self.times, regret, realised, pulls)
         chunk = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK
         seconds = 0.0
         while True:
             before, noted = player.step, int(tally[0].events)
             until = min(before + min(chunk, player.room()), stop)
             begun = time.thread_time()
-            player.step = player.play(make_advance, *given, log, tally, until, company=(self.noise,))
+            player.step = player.play(make_advance, *given, log, tally, until, others=(self.noise,))
             seconds += time.thread_time() - begun
             if player.stage.start > 0:  # a stage's own clock starts at 0
                 for name in set(TIMES) & set(log.dtype.names or ()):

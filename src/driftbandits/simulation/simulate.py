@@ -1,4 +1,4 @@
-"""simulate(policies, instance, ...) -> Simulation: many runs of several policies that all meet the same luck."""
+"""simulate(policies, instance, ...) -> Simulation: many runs of several policies that all meet the same noise."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def simulate(
 
     ``policies`` maps names to policies; a policy may be any object with init, select and update. ``noise`` is
     ``Gaussian(0.5)`` unless given. In run i every policy meets the same noise, which depends only on ``seed`` and i; so
-    does the policy's own randomness, and a policy does the same alone or in company. ``events=True`` keeps what
+    does the policy's own randomness, and a policy does the same with or without the others. ``events=True`` keeps what
     policies note (SnoozeIt: every episode). ``keep`` names a Parquet file: Ctrl-C leaves the finished runs there, and
     the same call goes on from them. ``progress`` shows a bar; None shows it on a terminal only.
 
@@ -205,7 +205,7 @@ def simulate(
     done: Runs = {name: {} for name in policies}
     described = {} if keep is None else _describe(policies, instance, noise, numbers)
     if keep is not None and Path(keep).exists():
-        done.update(_kept(keep, described))
+        done.update(_finished(keep, described))
     jobs = {name: Job(policy, instance, noise, times, seed, events) for name, policy in policies.items()}
     names = {id(job): name for name, job in jobs.items()}
     todo = [(jobs[name], run) for name in policies for run in range(runs) if run not in done[name]]
@@ -238,7 +238,7 @@ def _describe(policies: Mapping[str, Any], instance: Instance, noise: Noise, num
     }
 
 
-def _kept(path: str | os.PathLike[str], wanted: dict[str, Any]) -> Runs:
+def _finished(path: str | os.PathLike[str], wanted: dict[str, Any]) -> Runs:
     found, done = read_runs(path)
     found = with_homes(found)
     different = [key for key, value in wanted.items() if json.loads(json.dumps(value)) != found.get(key)]

@@ -15,7 +15,7 @@ from driftbandits._compile.loops import make_record
 from driftbandits._compile.player import Player
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian, Noise
-from driftbandits.simulation.engine import COMPILED_CHUNK, OWN, WORLD, stream
+from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,12 +40,12 @@ def trajectory(policy: Any, instance: Instance, noise: Noise | None = None, seed
     noise = Gaussian(0.5) if noise is None else noise
     seed, run = check_whole("seed", seed, 0), check_whole("run", run, 0)
     T, K = instance.means.shape
-    world, own = stream(seed, run, WORLD), stream(seed, run, OWN)
+    noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     player = Player(policy, K, lambda step: own, min(T, COMPILED_CHUNK))
     scatter = noise if player.mode == "interpreted" else noise.compiled()
     played = Trajectory(np.empty(T, np.int64), np.empty(T))
     while player.step < T:
         stop = min(player.step + player.room(), T)
-        given = (scatter, instance.means, world, own, *played, player.step, stop)
-        player.step = player.play(make_record, *given, company=(noise,))
+        given = (scatter, instance.means, noise_rng, own, *played, player.step, stop)
+        player.step = player.play(make_record, *given, others=(noise,))
     return played

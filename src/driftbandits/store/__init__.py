@@ -1,7 +1,8 @@
-"""Where live experiments are kept: an append-only log of events in SQLite or PostgreSQL, plus snapshots.
+"""Live experiments in a database: an append-only log of events in SQLite or PostgreSQL, plus snapshots.
 
-A Session lives in memory; the Store holds the log whose fold it is. What is on disk, and how machines share it, is told
-in ``docs/store.md``. The simple way is a durable session, each of whose answers is on disk before you have it:
+A Session lives in memory; the Store holds the log whose fold it is. What is on disk, and how machines share it, is
+explained in ``docs/store.md``. The simple way is a durable session, which writes every result to disk before it returns
+it:
 
 >>> from driftbandits import Store
 >>> store = Store("sqlite://")  # gone with the process; "sqlite:///file.db" and "postgresql://..." stay
@@ -10,7 +11,7 @@ in ``docs/store.md``. The simple way is a durable session, each of whose answers
 ...     session.tell(decision.id, 1.0)
 <Outcome.NEW: 'new'>
 
-A service, which has many experiments and commits for all of them at once, uses the verbs beneath:
+A service, which has many experiments and commits for all of them at once, uses the lower-level calls:
 
 - ``create``, ``experiments``, ``experiment``, ``set_status``: what was declared, as an ``Experiment``.
 - ``acquire(id)`` makes this process the experiment's one ``Writer``, or raises ``BusyError`` naming the other;
@@ -20,7 +21,7 @@ A service, which has many experiments and commits for all of them at once, uses 
   gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
   ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction.
 - ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.
-- ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; nobody needs to be its writer for that.
+- ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; that needs no writer.
 - ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
   ``save_view``.
 

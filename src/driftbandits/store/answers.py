@@ -1,4 +1,4 @@
-"""Answers kept under idempotency keys, so that a request sent twice is answered twice and done once."""
+"""Answers kept under idempotency keys, so that a request sent twice gets the same response and is done once."""
 
 from __future__ import annotations
 

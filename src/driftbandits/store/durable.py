@@ -1,4 +1,4 @@
-"""A Session each of whose answers is on disk before you have it."""
+"""A Session that writes every result to disk before it returns it."""
 
 from __future__ import annotations
 

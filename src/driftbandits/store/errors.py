@@ -1,4 +1,4 @@
-"""What can go wrong with a Store, each with its own name so that a service can answer each in its own way."""
+"""What can go wrong with a Store, each with its own name so that a service can respond to each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class StoreError(DriftbanditsError):
 
 
 class StoreUnavailableError(StoreError):
-    """The database is away: its server does not answer, its disk is full, another program has locked it. Try later."""
+    """The database cannot be used now: no response, a full disk, or another program has locked it. Try later."""
 
 
 class UnusableStoreError(StoreError, InputError):
@@ -26,7 +26,7 @@ class ExperimentExistsError(StoreError, InputError):
 
 
 class BusyError(StoreError, InputError):
-    """Another process is the experiment's writer: ``holder`` names it, ``url`` is where it answers, if it said so."""
+    """Another process is the experiment's writer: ``holder`` names it, ``url`` is its address, if it gave one."""
 
     def __init__(self, message: str, holder: str, url: str | None, lease_until: float) -> None:
         super().__init__(message)
@@ -34,7 +34,7 @@ class BusyError(StoreError, InputError):
 
 
 class FencedError(StoreError, InputError):
-    """This writer is the writer no longer: another took over, or the log moved on. Nothing was written.
+    """This is no longer the writer: another took over, or the log moved on. Nothing was written.
 
     ``ids`` are the experiments concerned; for all others the writer may try again.
     """

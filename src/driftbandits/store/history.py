@@ -44,7 +44,7 @@ class History:
         self._database, self._log = database, log
 
     def explain(self, experiment: Experiment, step: int) -> Explanation:
-        """Why a Decision fell as it did, from the Session at that time."""
+        """Why a Decision chose its arm, from the Session at that time."""
         seq, decision = self._log.seq_of_ask(experiment.key, step), f"{experiment.id}-{step}"
         if seq is None:
             raise UnknownDecisionError(f"there is no Decision {decision!r} in the Store")

@@ -13,7 +13,7 @@ PROC = Path("/proc")
 def new_holder() -> str:
     """``host:pid:start:kernel:store``: unique to one Store in one process.
 
-    ``start`` and ``kernel`` are empty where there is no /proc; then a dead holder is found out by its lease alone.
+    ``start`` and ``kernel`` are empty where there is no /proc; then a dead holder is noticed only when its lease ends.
     """
     return ":".join((socket.gethostname(), str(os.getpid()), _start(os.getpid()), _kernel(), secrets.token_hex(4)))
 

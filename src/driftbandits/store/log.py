@@ -39,7 +39,7 @@ class Log:
         self._database = database
 
     def reward(self, key: int, step: int) -> Told | Settled | None:
-        """What a Decision came to, if it was closed."""
+        """The reward with which a Decision was closed, if it was."""
         statement = select(*COLUMNS).where(events.c.experiment == key, events.c.step == step, IS_CLOSED)
         with self._database.reading() as connection:
             row = connection.execute(statement).one_or_none()
@@ -74,7 +74,7 @@ class Log:
             return connection.execute(statement).scalar_one_or_none()
 
     def insert(self, connection: Connection, rows: Rows) -> None:
-        """Write rows, as ``row_of`` makes them, by the fastest way that the driver has."""
+        """Write rows, as ``row_of`` makes them, in the fastest way that the driver has."""
         if not self._database.is_postgres:
             done = 0
             while done < len(rows):

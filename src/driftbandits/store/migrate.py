@@ -1,4 +1,4 @@
-"""Brings a database's tables up to date, step by step, however old they are; safe when two processes try at once."""
+"""Updates a database's tables step by step, from any version; safe when two processes try at once."""
 
 from __future__ import annotations
 

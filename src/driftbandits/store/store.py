@@ -28,12 +28,12 @@ from driftbandits.store.writers import Writer, Writers
 class Store:
     """Live experiments in a database: ``Store("sqlite:///file.db")`` or ``Store("postgresql://user@host/name")``.
 
-    ``"sqlite://"`` is a database that vanishes with the Store. ``lease``: seconds after which a writer that no longer
-    answers is taken over; longer than any pause you want to bear without that. ``existing``: an SQLite file that is not
-    there is an error, and not made.
+    ``"sqlite://"`` is a database in memory, lost with the Store. ``lease``: seconds after which a writer that no longer
+    responds is taken over; choose it longer than any pause that should not cause that. ``existing``: an SQLite file
+    that is not there is an error, and not made.
 
     Threads may share a Store, and a session of ``open``; a ``Writer`` and its Session are for one thread at a time. A
-    process that was forked must make a Store of its own.
+    process that was forked must make its own Store.
     """
 
     def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
@@ -114,7 +114,7 @@ class Store:
     # Writers
 
     def acquire(self, id: str, url: str | None = None) -> Writer:
-        """Become the experiment's writer; ``url`` tells others where this process answers.
+        """Become the experiment's writer; ``url`` tells others where to reach this process.
 
         BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.
         """
@@ -132,7 +132,7 @@ class Store:
         return self._writers.renew(held)
 
     def release(self, writer: Writer) -> None:
-        """Let another write, at once. A writer that was taken over has nothing to release, which is fine too."""
+        """Let another write, at once. A writer that was taken over has nothing to release, and that is no error."""
         self._writers.release(writer)
 
     def append(
@@ -166,7 +166,7 @@ class Store:
         return self._log.outcome(self.experiment(id).key, step, reward)
 
     def explain(self, id: str, step: int) -> Explanation:
-        """Why a Decision fell as it did, however long ago."""
+        """Why a Decision chose its arm, however long ago."""
         return self._history.explain(self.experiment(id), step)
 
     def export(
@@ -199,7 +199,7 @@ class Store:
         return self._answers.prune(age)
 
     def save_view(self, writer: Writer, seq: int, data: bytes) -> None:
-        """Keep a view of the first ``seq`` events; one who is no longer the writer keeps nothing."""
+        """Keep a view of the first ``seq`` events; a process that is no longer the writer stores nothing."""
         self._views.save(writer, seq, data)
 
     def view(self, id: str) -> bytes | None:
@@ -219,7 +219,7 @@ class Store:
         return self._tokens.all()
 
     def revoke_token(self, name: str) -> None:
-        """From now on the token opens nothing. Its name stays taken."""
+        """From now on the token is refused. Its name cannot be used again."""
         self._tokens.revoke(name)
 
 

@@ -1,4 +1,4 @@
-"""Bearer tokens of the service. Only their hashes are kept: who reads the database cannot use them."""
+"""Bearer tokens of the service. Only their hashes are stored, so someone who reads the database cannot use them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Tokens:
             return [Token(row.name, row.scope, row.created, row.revoked) for row in rows]
 
     def revoke(self, name: str) -> None:
-        """Note when it ceased to be good."""
+        """Note when it was revoked."""
         with self._database.writing() as connection:
             known = connection.execute(select(tokens.c.name).where(tokens.c.name == name)).one_or_none()
             good = tokens.c.name == name, tokens.c.revoked.is_(None)

@@ -1,4 +1,4 @@
-"""What a service's dashboard remembers of experiments, so that it survives a restart. Nothing else rests on it."""
+"""What a service's dashboard remembers of experiments, so that it survives a restart. Nothing else depends on it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ``acquire`` raises the experiment's ``epoch``; ``append`` moves ``last_seq`` from where its writer knows it to be, and
 only in the writer's own epoch (compare and swap). So whatever clocks say, and however late a stalled process wakes up,
-the log grows by one writer's hand at a time. Leases are a courtesy that keeps processes from taking over needlessly.
+only one writer at a time can add to the log. Leases only keep processes from taking over without need.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Writers:
         self._lease, self.holder = lease, new_holder()
 
     def acquire(self, experiment: Experiment, url: str | None) -> Writer:
-        """Raise the epoch, if nobody who lives has a lease."""
+        """Raise the epoch, if no live process has a lease."""
         with self._database.writing() as connection:
             head, now = _locked_head(connection, experiment.key), self._database.clock()
             if head.holder and head.lease_until > now and not is_dead(head.holder):
@@ -161,7 +161,7 @@ class Writers:
 
 
 def _locked_head(connection: Connection, key: int) -> Row[Any]:
-    """Where the log and its writer stand; nobody else can change it before this transaction ends."""
+    """Where the log and its writer stand; no one else can change it before this transaction ends."""
     return connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
 
 

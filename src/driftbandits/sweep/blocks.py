@@ -1,4 +1,4 @@
-"""The cut: which runs make a row of the results. It depends on the cell alone, so results do not depend on speed."""
+"""Blocks: which runs make a row of the results. It depends on the cell alone, so results do not depend on speed."""
 
 from __future__ import annotations
 

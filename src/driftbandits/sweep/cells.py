@@ -1,4 +1,4 @@
-"""A cell of a sweep: one policy in one world under one noise, and how many runs of it."""
+"""A cell of a sweep: one policy on one instance under one noise, and how many runs of it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from driftbandits.instances.base import check_shape
 from driftbandits.instances.noise import Noise
 
 SHORT = 1 << 16
-"""Steps of the world in which a cell of longer horizon is tried before anything runs."""
+"""Steps of the instance on which a cell of longer horizon is tried before anything runs."""
 
 
-def _drift(world: Instance) -> float:
-    """The drift limit that the world's family was given; of a world without one, the drift it has."""
-    given = world.recipe["arguments"].get("drift") if world.recipe else None
-    return world.drift_limit if given is None else float(given)
+def _drift(instance: Instance) -> float:
+    """The drift limit that the instance's family was given; of an instance without one, the drift it has."""
+    given = instance.recipe["arguments"].get("drift") if instance.recipe else None
+    return instance.drift_limit if given is None else float(given)
 
 
 TOLD: dict[str, Callable[[Instance], Any]] = {
-    "horizon": lambda world: world.horizon,
+    "horizon": lambda instance: instance.horizon,
     "drift": _drift,
-    "best_arms": lambda world: world.best_arm,
+    "best_arms": lambda instance: instance.best_arm,
 }
-"""What a policy is told of its world when the grid does not say."""
+"""What a policy is told of its instance when the grid does not say."""
 
 
 @functools.cache
@@ -42,8 +42,8 @@ def parameters_of(make: Callable[..., Any]) -> tuple[str, ...]:
 class Cell:
     """All that the runs of one cell depend on; it can be sent to another process.
 
-    Run i meets the noise of (``seed``, i), as run i of ``simulate`` does. With ``fresh_world`` it also has a world of
-    its own, drawn with the family's seed + i.
+    Run i meets the noise of (``seed``, i), as run i of ``simulate`` does. With ``fresh_instance`` it also has its own
+    instance, drawn with the family's seed + i.
     """
 
     number: int
@@ -55,42 +55,42 @@ class Cell:
     noise_arguments: dict[str, Any]
     runs: int
     seed: int
-    fresh_world: bool
+    fresh_instance: bool
     columns: dict[str, Any]
     """The cell's parameters, by name: what the rows of its results carry."""
 
     @property
-    def world_key(self) -> str:
-        """Cells with one key share their world."""
+    def instance_key(self) -> str:
+        """Cells with one key share their instance."""
         family = f"{self.family.__module__}.{self.family.__qualname__}"
-        return json.dumps([family, self.family_arguments, self.fresh_world], sort_keys=True, default=repr)
+        return json.dumps([family, self.family_arguments, self.fresh_instance], sort_keys=True, default=repr)
 
-    def world(self, run: int = 0) -> Instance:
-        """The world of a run."""
+    def instance(self, run: int = 0) -> Instance:
+        """The instance of a run."""
         arguments = dict(self.family_arguments)
-        if self.fresh_world:
+        if self.fresh_instance:
             arguments["seed"] = arguments.get("seed", 0) + run
         return self.family(**arguments)
 
     @property
-    def told_by_world(self) -> list[str]:
-        """What the policy is told by its world."""
+    def told_by_instance(self) -> list[str]:
+        """What the policy is told by its instance."""
         wanted = parameters_of(self.policy)
         return [name for name in TOLD if name in wanted and name not in self.policy_arguments]
 
-    def make_policy(self, world: Instance) -> Any:
-        """The policy for a world."""
-        return self.policy(**{name: TOLD[name](world) for name in self.told_by_world}, **self.policy_arguments)
+    def make_policy(self, instance: Instance) -> Any:
+        """The policy for an instance."""
+        return self.policy(**{name: TOLD[name](instance) for name in self.told_by_instance}, **self.policy_arguments)
 
     def make_noise(self) -> Noise:
         """The noise."""
         return self.noise(**self.noise_arguments)
 
     def shortened(self) -> tuple[Cell, Instance, int]:
-        """The cell with a horizon no longer than is quick to try, its world, and the horizon T it really has.
+        """The cell with a horizon no longer than is quick to try, its instance, and the horizon T it really has.
 
-        Only a world's length decides what it costs to build. What does not fit into a short one (a block of the lower
-        bound's) is tried in longer ones, and the error of the last, which has the full length, is the true one.
+        Only an instance's length decides what it costs to build. What does not fit into a short one (a block of the
+        lower bound's) is tried in longer ones, and the error of the last, which has the full length, is the true one.
         """
         horizon = self.family_arguments.get("horizon")
         if isinstance(horizon, (int, float)):
@@ -98,14 +98,14 @@ class Cell:
             while short < horizon:
                 tried = replace(self, family_arguments={**self.family_arguments, "horizon": short})
                 try:
-                    world = tried.world()
+                    instance = tried.instance()
                 except InputError:
                     short *= 8
                     continue
-                check_shape(horizon, world.n_arms)
-                return tried, world, int(horizon)
-        world = self.world()
-        return self, world, world.horizon
+                check_shape(horizon, instance.n_arms)
+                return tried, instance, int(horizon)
+        instance = self.instance()
+        return self, instance, instance.horizon
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.columns.items() if value is not None)

@@ -64,7 +64,7 @@ class Directory:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Make it ours, or see that it is; nobody else may write to it meanwhile."""
+        """Make it ours, or check that it is; no other process may write to it meanwhile."""
         from filelock import FileLock, Timeout
 
         try:

@@ -1,4 +1,4 @@
-"""From a declared grid to its cells: names are looked up, parameters find their owners, nothing is left over."""
+"""From a declared grid to its cells: names are looked up, and each parameter goes to what has one of that name."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def cells_of(declared: Declaration) -> list[Cell]:
             "noise_arguments": _arguments(noise, given, columns),
             "runs": _whole_number("runs", given.get("runs", declared.runs), 1, homes.get("runs", ("runs",))),
             "seed": declared.seed,
-            "fresh_world": declared.fresh_worlds and "seed" in instance.parameters,
+            "fresh_instance": declared.fresh_worlds and "seed" in instance.parameters,
             "columns": columns,
         }
         made.setdefault(json.dumps([columns, cell["runs"]], sort_keys=True, default=repr), cell)
@@ -101,8 +101,8 @@ def cells_of(declared: Declaration) -> list[Cell]:
                 raise GridError(
                     (table, label), f"is not among the grid's values of {kind}: add it there, or leave it out"
                 )
-    if declared.fresh_worlds and not any(cell["fresh_world"] for cell in made.values()):
-        raise GridError(("fresh_worlds",), "none of the instances is drawn by a seed, so no world can be fresh")
+    if declared.fresh_worlds and not any(cell["fresh_instance"] for cell in made.values()):
+        raise GridError(("fresh_worlds",), "none of the instances is drawn by a seed, so no instance can be fresh")
     order = dict.fromkeys([*KINDS, *(name for name in homes if name in used), *used])
     for number, cell in enumerate(made.values()):
         cell["number"], cell["columns"] = number, {name: cell["columns"].get(name) for name in order}
@@ -135,7 +135,7 @@ def _axes(declared: Declaration) -> tuple[list[Axis], dict[str, Path]]:
             if name in homes:
                 raise GridError(home, f"was already given as {'.'.join(map(str, homes[name]))}")
             if name == "seed":
-                raise GridError(home, "the runs' seed stands outside the grid; the world's is called instance_seed")
+                raise GridError(home, "the runs' seed stands outside the grid; the instance's is called instance_seed")
             homes[name] = home
             try:
                 columns[name] = [_whole(name, value) for value in values_of(given)]

@@ -1,4 +1,4 @@
-"""How long work takes: measured on a small part before the sweep starts, and on every block that comes back."""
+"""How long the work takes: measured on a small part before the sweep starts, and on every block that comes back."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Pace:
 
 
 def _seconds_per_step(cell: Cell) -> float:
-    short, world, _ = cell.shortened()
+    short, instance, _ = cell.shortened()
     play(Task("", (Block(0, 0, 1),), {0: short}))  # what has to be compiled
     runs, took = 1, 0.0
     while took < ENOUGH_SECONDS:
@@ -57,4 +57,4 @@ def _seconds_per_step(cell: Cell) -> float:
         play(Task("", (Block(0, 0, runs),), {0: short}))
         took = time.perf_counter() - begun
         runs *= 2
-    return 2 * took / (runs * world.horizon)
+    return 2 * took / (runs * instance.horizon)

@@ -68,8 +68,8 @@ class Plan:
         self._regrets: list[dict[int, Any]] = [{} for _ in cells]
         for block, regrets in finished:
             self._keep(block, regrets)
-        worlds = {key: at for at, key in enumerate(dict.fromkeys(cell.world_key for cell in cells))}
-        for cell in sorted(cells, key=lambda cell: worlds[cell.world_key]):  # one world after another
+        order = {key: at for at, key in enumerate(dict.fromkeys(cell.instance_key for cell in cells))}
+        for cell in sorted(cells, key=lambda cell: order[cell.instance_key]):  # one instance after another
             self._next_round(cell.number)
 
     def _keep(self, block: Block, regrets: Any) -> None:

@@ -29,7 +29,7 @@ def summarise(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def parameters_of(table: pl.DataFrame) -> list[str]:
-    """The parameters that differ between cells of ``summarise``'s table, but for those that a policy's name implies."""
+    """The parameters that differ between cells of ``summarise``'s table, except those that a policy's name implies."""
     names = [name for name in table.columns if name not in ("cell", *MEASURED) and table[name].n_unique() > 1]
     return [name for name in names if not any(name.startswith(f"{by}_") and _implies(table, by, name) for by in KINDS)]
 
@@ -55,7 +55,7 @@ def check_parameter(table: pl.DataFrame, name: str) -> str:
     raise InputError(f"unknown parameter {name!r}; {nearest(name, varying)}")
 
 
-def kept(table: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
+def matching(table: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
     """The cells of which every condition, written name=value, is true."""
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Sweep: a declared grid that can be checked, run, stopped and gone on with."""
+"""Sweep: a declared grid that can be checked, run, stopped and resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Sweep:
     ``grid`` maps names to one value, a list, or a range such as ``{"log": [1e-6, 1e-2], "points": 5}``; all are
     crossed. Each table in ``zipped`` holds lists of one length whose values go together. ``policies`` and ``instances``
     give names to settings. Every cell has ``runs`` runs, unless ``runs`` is a parameter too. With ``fresh_worlds`` each
-    run draws a world of its own, where the family is a random one.
+    run draws its own instance, where the family is a random one.
 
     >>> sweep = Sweep({"policy": ["RoundRobin", "SWUCBSharp"], "instance": "toggling", "horizon": [100, 1_000]}, runs=3)
     >>> len(sweep.cells), sweep.cells[-1].columns
@@ -75,21 +75,22 @@ class Sweep:
             return Sweep(**declared)
 
     def _tried(self) -> list[int]:
-        """Build every world and policy once, in a short form where it is long; answers the true horizons."""
-        worlds: dict[str, tuple[Any, int]] = {}
+        """Build every instance and policy once, in a short form where it is long; returns the true horizons."""
+        built: dict[str, tuple[Any, int]] = {}
         horizons = []
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for cell in self.cells:
                 kind = "instance"
                 try:
-                    if cell.world_key not in worlds:
-                        _, world, horizon = cell.shortened()
-                        worlds[cell.world_key] = world, horizon
-                    world, horizon = worlds[cell.world_key]
+                    if cell.instance_key not in built:
+                        _, instance, horizon = cell.shortened()
+                        built[cell.instance_key] = instance, horizon
+                    instance, horizon = built[cell.instance_key]
                     kind = "policy"
-                    policy = cell.make_policy(world)
-                    policy.check_arms(world.n_arms) if hasattr(policy, "check_arms") else policy.init(world.n_arms)
+                    policy = cell.make_policy(instance)
+                    n_arms = instance.n_arms
+                    policy.check_arms(n_arms) if hasattr(policy, "check_arms") else policy.init(n_arms)
                     kind = "noise"
                     cell.make_noise()
                 except (InputError, TypeError, ValueError, AttributeError) as error:

@@ -21,8 +21,8 @@ from driftbandits.sweep.cells import Cell
 Array = np.ndarray[Any, np.dtype[Any]]
 
 VERSION = version("driftbandits")
-KEPT_BYTES = 256 << 20
-"""Before a world is built, older ones leave the process's memory until what stays is no larger than this."""
+CACHED_BYTES = 256 << 20
+"""Before an instance is built, older ones leave the process's memory until what stays is no larger than this."""
 
 stopped: set[str] = set()
 """Sweeps of this process that were stopped: their runs end within milliseconds."""
@@ -62,7 +62,7 @@ def play(task: Task) -> list[Played]:
         begun = time.perf_counter()
         regret, realised = np.empty(block.runs), np.empty(block.runs)
         for at in range(block.runs):
-            if job is None or cell.fresh_world or block.cell != before:
+            if job is None or cell.fresh_instance or block.cell != before:
                 job, before = _job(cell, block.first + at, job if block.cell == before else None), block.cell
             result = job.play(block.first + at, lambda steps: task.sweep not in stopped)
             if result is None:
@@ -73,33 +73,33 @@ def play(task: Task) -> list[Played]:
 
 
 def _job(cell: Cell, run: int, similar: Job | None) -> Job:
-    world = cell.world(run) if cell.fresh_world else _worlds.get(cell.world_key, cell.world)
-    if similar is not None and not cell.told_by_world:
-        return similar.elsewhere(world)
+    instance = cell.instance(run) if cell.fresh_instance else _cache.get(cell.instance_key, cell.instance)
+    if similar is not None and not cell.told_by_instance:
+        return similar.elsewhere(instance)
     with _preparing:
-        job = Job(cell.make_policy(world), world, cell.make_noise(), np.array([world.horizon]), cell.seed)
+        job = Job(cell.make_policy(instance), instance, cell.make_noise(), np.array([instance.horizon]), cell.seed)
         job.prepare()
     return job
 
 
-class _Worlds:
-    """The worlds last used, shared by the threads of a process, and built by one of them while the others wait."""
+class _InstanceCache:
+    """The instances last used, shared by the threads of a process, and built by one of them while the others wait."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Instance] = OrderedDict()
+        self._built: OrderedDict[str, Instance] = OrderedDict()
 
     def get(self, key: str, build: Callable[[], Instance]) -> Instance:
         with self._lock:
-            if key not in self._kept:
-                while sum(world.means.nbytes for world in self._kept.values()) > KEPT_BYTES:
-                    self._kept.popitem(last=False)
-                self._kept[key] = build()
-                _ = self._kept[key].best_mean  # here, since two threads would compute it twice
-            self._kept.move_to_end(key)
-            return self._kept[key]
+            if key not in self._built:
+                while sum(instance.means.nbytes for instance in self._built.values()) > CACHED_BYTES:
+                    self._built.popitem(last=False)
+                self._built[key] = build()
+                _ = self._built[key].best_mean  # here, since two threads would compute it twice
+            self._built.move_to_end(key)
+            return self._built[key]
 
 
-_worlds = _Worlds()
+_cache = _InstanceCache()
 _preparing = threading.Lock()
 """Compiling is for one thread at a time."""

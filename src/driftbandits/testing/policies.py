@@ -1,4 +1,4 @@
-"""check_policy: what every policy of the package is held to, for users' own policies too."""
+"""check_policy: the checks that every policy of the package passes, for users' own policies too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""StoreContract: what every Store is held to, for Stores of your own too."""
+"""StoreContract: the tests that every Store passes, for your own Stores too."""
 
 from __future__ import annotations
 

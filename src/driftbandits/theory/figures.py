@@ -34,14 +34,14 @@ def plot_gap_profile(instance: Any) -> Figure:
     >>> [panel.get_title() for panel in plot_gap_profile(instances.toggling()).axes]
     ['162,755 steps', '11,670 steps', '837 steps', '60 steps']
     """
-    world = two_arms(instance)
-    profile = gap_profile(world)
+    pair = two_arms(instance)
+    profile = gap_profile(pair)
     views = _views(profile)
     styles = [figures.line_style(index) | {"linewidth": 1.4} for index in range(3)]
     curves = {
-        "mean of arm 0": (world.means[:, 0], styles[0]),
-        "mean of arm 1": (world.means[:, 1], styles[1]),
-        "gap": (world.gap, styles[2]),
+        "mean of arm 0": (pair.means[:, 0], styles[0]),
+        "mean of arm 1": (pair.means[:, 1], styles[1]),
+        "gap": (pair.gap, styles[2]),
         "detectable gap": (profile.gap, {"color": "black", "linewidth": 1.8}),
     }
     figure: Figure

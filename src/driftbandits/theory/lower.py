@@ -1,4 +1,4 @@
-"""What the lower bound (Theorem 3) is made of: how far two coins are apart, and two worlds that are hard to tell."""
+"""Parts of the lower bound (Theorem 3): the distance of two coins, and two instances that are hard to tell apart."""
 
 from __future__ import annotations
 

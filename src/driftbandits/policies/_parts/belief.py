@@ -1,4 +1,4 @@
-"""What a policy thinks, for people: estimates, intervals and snoozes, read off a State."""
+"""What a policy believes: estimates, intervals and snoozes, read from a State and shown to users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Snooze(NamedTuple):
-    """``arm`` is left alone until the policy's step ``until``: over ``window`` pairs ``better`` led by ``gap``."""
+    """``arm`` is not pulled until the policy's step ``until``: over ``window`` pairs ``better`` led by ``gap``."""
 
     arm: int
     better: int
@@ -23,7 +23,7 @@ class Snooze(NamedTuple):
 class Belief(NamedTuple):
     """``estimate``, ``low`` and ``high``: every arm's mean with a 95 % interval, nan where nothing is known.
 
-    ``gap`` is the difference that the policy looks at, over its last ``window`` pairs of pulls where it has windows,
+    ``gap`` is the difference that the policy tests, over its last ``window`` pairs of pulls where it has windows,
     and ``threshold`` what the gap must exceed before it acts.
     """
 

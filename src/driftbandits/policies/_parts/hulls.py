@@ -1,4 +1,4 @@
-"""Convex hulls of running sums, point by point: for tests that look at every split of an arm's rewards."""
+"""Convex hulls of running sums, point by point: for tests of every split of an arm's rewards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def new_vertices(length: int) -> Records:
 
 
 def new_pool() -> Records:
-    """Which vertices are in use: all below ``fresh``, save those linked from ``free``."""
+    """Which vertices are in use: all below ``fresh``, except those linked from ``free``."""
     pool = records(1, fresh="i8", free="i8")
     pool.free = NONE
     return pool
@@ -40,7 +40,7 @@ def has_room(pool: Records, vertices: Records, points: int) -> bool:
 
 @kernel
 def push_vertex(pool: Any, vertices: Records, top: int, sign: float, count: int, total: float) -> int:
-    """Add the rightmost point (count, total) to a lower hull (sign 1) or an upper one (sign -1); answers its new top.
+    """Add the rightmost point (count, total) to a lower hull (sign 1) or an upper one (sign -1); returns its new top.
 
     A hull is a stack, linked by ``below``. Points above the chord of their neighbours leave it and never come back, so
     they need not be kept, and a point costs O(1) amortised.

@@ -1,15 +1,20 @@
 """SnoozeItK's test: every window of every pair of active arms, exactly, without looking at every window.
 
-Active arms are pulled in turn, so while two are active their pulls alternate. Take the pulls of x and y after which x
-was the last: a window of w pairs that ends there begins with a pull p of x and the pull q of y before it, and x leads
-in it by V - v(p, q) > C sqrt(w), where V = total_x - total_y now and v(p, q) = before_p - before_q, the same just
-before these pulls. As in ``snooze_windows``, that is a question to a convex hull: of the points (number of p, v), the
-lower one if x leads, the upper one if y does. An ordered pair x, y with a direction is a "side".
+SnoozeItK compares every two active arms over every stretch of recent time (a window): has one arm earned so much more
+than the other that chance cannot explain it? There are far too many windows to add up each of them at every step. But
+each window's difference is the current running total minus an older one. So it is enough to remember the older totals
+that are extreme, and these are the vertices of a convex hull. The test then costs little and misses no window.
 
-All recent pulls stand in one ring, ``pulls``, the one of step t at t modulo its length, a power of two; each is linked
-to its arm's next. So memory is O(T), not O(K T). The State of a policy that uses it has ``run`` (with the time ``t``),
-``rule`` (with C in ``threshold``), ``arms``, ``pairs``, ``sides``, ``pulls``, ``pool`` and ``vertices``. Pair x, y is
-number K x + y; p and q are times, and 0 where there is none.
+In detail: active arms are pulled in turn, so while two are active their pulls alternate. Consider times at which x was
+pulled after y. A window of w pairs that ends there begins with a pull p of x and the pull q of y before it. In it x
+leads if V - v(p, q) > C sqrt(w), where V = total_x - total_y now, and v(p, q) = before_p - before_q is the same
+difference just before these pulls. As in ``snooze_windows``, a convex hull of the points (number of p, v) decides: the
+lower hull if x leads, the upper one if y does. An ordered pair x, y with a direction is called a "side".
+
+All recent pulls are stored in one ring, ``pulls``. The pull of step t is at t modulo its length, a power of two, and
+each pull is linked to the next one of its arm. So memory is O(T), not O(K T). The State of a policy that uses it has
+``run`` (with the time ``t``), ``rule`` (with C in ``threshold``), ``arms``, ``pairs``, ``sides``, ``pulls``, ``pool``
+and ``vertices``. Pair x, y is number K x + y; p and q are times, and 0 where there is none.
 """
 
 from __future__ import annotations
@@ -75,8 +80,8 @@ def _oldest(state: Any) -> int:
 def most_points(state: Any, steps: int) -> int:
     """How many points may still become vertices within ``steps`` updates.
 
-    A pull is a point of two hulls for each other arm. Those of the past that no look has needed yet count as well:
-    they all enter their hull at the next look.
+    A pull is a point of two hulls for each other arm. Past points that no test has needed yet count as well: they are
+    all added to their hull at the next test.
     """
     n_arms = len(state.arms)
     pairs = np.flatnonzero(state.pairs.p > 0)
@@ -92,7 +97,7 @@ def most_points(state: Any, steps: int) -> int:
 
 @kernel
 def push_waiting(state: Any) -> None:
-    """Let all points enter their hulls that no look has needed yet, so that room for them need not be kept."""
+    """Add to the hulls all points that no test has needed yet, so that no room has to be reserved for them."""
     n_arms = len(state.arms)
     for x in range(n_arms):
         for y in range(n_arms):
@@ -126,7 +131,7 @@ def note_pull(state: Any, arm: int, reward: float) -> None:
 
 @kernel
 def forget_pulls(state: Any, arm: int) -> None:
-    """The arm wakes up: it is compared with nothing that was before."""
+    """The arm wakes up: pulls before this are no longer compared with anything."""
     mine = state.arms[arm]
     mine.count = 0
     mine.total = 0.0
@@ -157,7 +162,7 @@ def has_window(state: Any, x: int, y: int) -> bool:
 
 @kernel
 def forget_pair(state: Any, x: int, y: int) -> None:
-    """No windows: the pair begins anew with the next pulls."""
+    """No windows: the pair starts again with the next pulls."""
     n_arms = len(state.arms)
     for order in range(2):
         index = n_arms * x + y if order == 0 else n_arms * y + x
@@ -182,8 +187,8 @@ def some_window_is_near(state: Any, x: int, y: int) -> bool:
     for direction in range(2):
         sign = 1.0 - 2.0 * direction
         side = state.sides[2 * (len(arms) * x + y) + direction]
-        # Between two looks a point's margin shrinks by no more than sign * value grows, since thresholds don't fall.
-        # So while that stays below the level set at the last look, no window of this side can pass.
+        # Between two tests a point's margin shrinks by no more than sign * value grows, since thresholds don't fall.
+        # So while that stays below the level set at the last test, no window of this side can pass.
         side.level = min(side.level, state.rule[0].threshold + sign * newest)
         if sign * value > side.level - guard:
             margin = _least_margin(state, x, y, direction)
@@ -194,7 +199,7 @@ def some_window_is_near(state: Any, x: int, y: int) -> bool:
 
 @kernel
 def _least_margin(state: Any, x: int, y: int, direction: int) -> float:
-    """How far the closest window of a side is from passing: a vertex of its hull, which new points enter now."""
+    """How far the closest window of a side is from passing: a vertex of its hull, to which new points are added now."""
     arms, vertices, index = state.arms, state.vertices, len(state.arms) * x + y
     side, sign = state.sides[2 * index + direction], 1.0 - 2.0 * direction
     value = arms[x].total - arms[y].total
@@ -210,7 +215,7 @@ def _least_margin(state: Any, x: int, y: int, direction: int) -> float:
 
 @kernel
 def _push_new(state: Any, index: int, direction: int) -> None:
-    """All points of a side that are not in its hull yet enter it, left to right."""
+    """Add all points of a side that are not in its hull yet, left to right."""
     side, sign = state.sides[2 * index + direction], 1.0 - 2.0 * direction
     if side.top < 0:
         side.p, side.q = state.pairs[index].p, state.pairs[index].q
@@ -229,7 +234,7 @@ def _push(state: Any, side: Any, sign: float) -> None:
 
 @kernel
 def best_lead(state: Any, x: int, y: int, drift: float) -> tuple[bool, int, float, int]:
-    """Look at all windows after which x was pulled last: does one pass; which promises the largest lead; who leads.
+    """Of all windows after which x was pulled last: whether one passes, which has the largest lead, and who leads.
 
     The lead is the one now, so what the drift allows for is the time since each pull, also since the last ones.
     """

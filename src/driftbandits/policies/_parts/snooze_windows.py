@@ -1,4 +1,4 @@
-"""SnoozeIt's test of every window at every step, exactly, without looking at every window: a convex hull.
+"""SnoozeIt's test of every window at every step, exactly, without testing each of them: a convex hull.
 
 A window of w pairs that ends now, after m steps of the episode, starts at j = m - 2w; arm 0 passes when
 sums[m] - sums[j] > C sqrt(w) - slack w, arm 1 when the negative does. Points j of m's parity and a direction make a
@@ -31,7 +31,7 @@ def sides() -> Records:
 
 
 def _phase(state: Any) -> int:
-    """Steps of the active phase so far; none while an arm is snoozed, since the next phase begins anew."""
+    """Steps of the active phase so far; none while an arm is snoozed, since the next phase starts from nothing."""
     run = state.run[0]
     return 0 if run.snoozed >= 0 else int(run.t - run.start)
 

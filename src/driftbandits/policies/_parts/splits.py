@@ -1,9 +1,9 @@
-"""The likelihood ratio of every split of an arm's rewards in two, exactly, without looking at every split.
+"""The likelihood ratio of every split of an arm's rewards in two, exactly, without testing every split.
 
 Let F(n, S) be the largest log-likelihood of n rewards that sum to S, up to terms that cancel. The statistic of split s
 after n pulls is G_n(s) = F(s, S_s) + F(n-s, S_n - S_s) - F(n, S_n), and F is the perspective of a convex function: it
 is convex in (n, S), and F(a + b) <= F(a) + F(b). So G_n is convex in the point (s, S_s), its maximum over s lies at a
-vertex of the convex hull of these points, and a look at the vertices holds for a while.
+vertex of the convex hull of these points, and one test of the vertices stays valid for a while.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What windowed policies share: counts and sums over the last pulls, in constant time a step and without drift.
+"""What windowed policies share: counts and sums over the last pulls, in constant time a step; rounding does not add up.
 
 A State has ``run`` with the columns of ``WINDOW``, ``arms`` with ``count`` and ``total``, and ``ring``, which holds the
-last pulls: step s sits at s modulo its length, a power of two.
+last pulls: step s is at s modulo its length, a power of two.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def start_window(n_arms: int, **columns: str) -> WindowState:
 
 
 def drift_window(length: float, n_arms: int) -> int:
-    """A tuned length as a whole number; never so short that arms beyond it would go unpulled for ever."""
+    """A tuned length as a whole number; never so short that arms beyond it would never be pulled."""
     return max(n_arms, min(math.ceil(length), FOREVER))
 
 
@@ -78,7 +78,7 @@ def slide(state: WindowState, arm: int, reward: float, window: int) -> None:
 
 @kernel
 def _refresh(state: WindowState) -> None:
-    """Add the window up afresh, once in each window's length, so that rounding never accumulates."""
+    """Add the window up again, once in each window's length, so that rounding never accumulates."""
     run, arms, ring = state.run[0], state.arms, state.ring
     for arm in range(len(arms)):
         arms[arm].total = 0.0

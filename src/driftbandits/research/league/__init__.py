@@ -1,1 +1,1 @@
-"""The league: every policy on a fixed set of worlds, to answer "what should I use?"."""
+"""The league: every policy on a fixed set of instances, to answer "what should I use?"."""

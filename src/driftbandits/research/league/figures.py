@@ -19,7 +19,7 @@ LIGHTEST = 64.0
 
 
 def plot_ratios(runs: pl.DataFrame, order: list[str]) -> Figure:
-    """A heat map: regret of each policy, in ``order``, over that of the best published policy in each world."""
+    """A heat map: regret of each policy, in ``order``, over that of the best published policy on each instance."""
     from matplotlib.colors import LogNorm
 
     regrets = mean_regrets(runs)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.versions import versions
 from driftbandits.research.league.figures import plot_ratios
+from driftbandits.research.league.matches import ABRUPT, matches
 from driftbandits.research.league.standings import OURS, by_family
 from driftbandits.research.league.verdicts import judge
-from driftbandits.research.league.worlds import ABRUPT, worlds
 from driftbandits.research.report.content import Claim, Content, Page, Section
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
@@ -29,7 +29,7 @@ TITLES = {
     "abrupt": "abrupt",
     "lower_bound": "lower bound",
     "ns_per_step": "ns a step",
-    "played": "drifting worlds played",
+    "played": "drifting instances played",
 }
 
 
@@ -40,8 +40,8 @@ def page(settings: Settings) -> Page:
         title="The league of policies",
         heading="The league:",
         emphasis="what should I use?",
-        lead="Every policy of the package on a fixed set of worlds that drift, stand still or jump. Each is told "
-        "what its own tuning asks for, and all meet the same luck.",
+        lead="Every policy of the package on a fixed set of instances that drift, stand still or jump. Each is told "
+        "what its own tuning asks for, and all meet the same noise.",
         judged="",
         judging="What this package claims of its own policies against published ones.",
         chapters={"world": "The standings", "detection": "Changes detected", "reading": "How to read it"},
@@ -50,7 +50,7 @@ def page(settings: Settings) -> Page:
         beside="Beside this page lie every figure as SVG, PNG and PDF (in `figures/`), the runs as Parquet (in "
         "`runs/`), `standings.csv`, and",
         data="league.parquet",
-        data_holds="with the regret of every policy, world and run.",
+        data_holds="with the regret of every policy, instance and run.",
     )
 
 
@@ -74,15 +74,15 @@ def compose(
 
 def _summary(settings: Settings, table: pl.DataFrame, judged: list[Claim]) -> list[str]:
     said = [
-        f"{len(table)} policies, {sum(1 for _ in worlds(settings.horizon))} worlds, T = {settings.horizon:,}, "
+        f"{len(table)} policies, {sum(1 for _ in matches(settings.horizon))} instances, T = {settings.horizon:,}, "
         f"{settings.runs} run{'s' * (settings.runs > 1)} of each, seed {settings.seed}."
     ]
     for words in table["told"].unique(maintain_order=True):
         first = table.filter(told=words).row(0, named=True)
         said.append(
-            f"Told {words}: {first['policy']} is best of these on drifting worlds, with {first['drifting']:.3g} times "
-            f"the regret of the best policy told no more in each world; its worst family is {first['worst_family']}, "
-            f"{first['worst']:.3g} times."
+            f"Told {words}: {first['policy']} is best of these on drifting instances, with {first['drifting']:.3g} "
+            f"times the regret of the best policy told no more on each instance; its worst family is "
+            f"{first['worst_family']}, {first['worst']:.3g} times."
         )
     for claim in judged:
         verdicts = ", ".join(f"{name} {found.verdict}" for name, found in claim.verdicts.items())
@@ -97,13 +97,13 @@ def _standings_section(runs: pl.DataFrame, table: pl.DataFrame, out: Path) -> Se
         out,
         "league",
         "Every policy on every family",
-        "Regret over that of the best published policy in each world, geometric mean over a family's worlds; below "
-        f"1 is better than all that is published. Policies of this package: {', '.join(ours)}. "
+        "Regret over that of the best published policy on each instance, geometric mean over a family's instances; "
+        f"below 1 is better than all that is published. Policies of this package: {', '.join(ours)}. "
         "A dash: the policy is not defined there.",
         {"ours": lambda: plot_ratios(runs, order)},
     )
     text = (
-        "Regret over that of the best policy told no more: geometric means over families of worlds. 1 is the best "
+        "Regret over that of the best policy told no more: geometric means over families of instances. 1 is the best "
         "there is at this price."
     )
     rows = [{TITLES[key]: value for key, value in row.items()} for row in table.iter_rows(named=True)]
@@ -111,7 +111,7 @@ def _standings_section(runs: pl.DataFrame, table: pl.DataFrame, out: Path) -> Se
 
 
 def _detection_section(settings: Settings, played: dict[str, Simulation], out: Path) -> Section:
-    abrupt = [world.name for world in worlds(settings.horizon) if world.kind == ABRUPT]
+    abrupt = [match.name for match in matches(settings.horizon) if match.kind == ABRUPT]
     tables = {}
     for name in abrupt:
         found = detection_table(played[name])
@@ -123,7 +123,7 @@ def _detection_section(settings: Settings, played: dict[str, Simulation], out: P
         "The share of true changes that a policy has seen within so many steps; false alarms stand in the legend.",
         {"ours": lambda: plot_detections(played[abrupt[0]])},
     )
-    text = "Policies that detect changes, on worlds that jump: how late, how many missed, how many false alarms."
+    text = "Policies that detect changes, on instances that jump: how late, how many missed, how many false alarms."
     return Section("detections", "Delays, misses, false alarms", [text], [drawing], tables)
 
 
@@ -143,16 +143,16 @@ def _reading(settings: Settings) -> Section:
         "others V/T, the total variation spread evenly, in place of δ."
     )
     kinds = (
-        "A ratio is first averaged over the worlds of a family and then over families, always geometrically. The lower "
-        "bound's worlds stand apart: there, by design, nobody can win much. A policy that is defined for two arms only "
-        "plays fewer worlds, so its average is over others."
+        "A ratio is first averaged over the instances of a family and then over families, always geometrically. The "
+        "lower bound's instances stand apart: there, by design, no policy can do much better. A policy that is defined "
+        "for two arms only plays fewer instances, so its average is over others."
     )
     rows = [
-        {"world": world.name, "kind": world.kind, "arms": world.instance.n_arms, "noise": type(world.noise).__name__}
-        | {"δ told": world.drift}
-        for world in worlds(settings.horizon)
+        {"world": match.name, "kind": match.kind, "arms": match.instance.n_arms, "noise": type(match.noise).__name__}
+        | {"δ told": match.drift}
+        for match in matches(settings.horizon)
     ]
-    return Section("worlds", "What is measured", [told, kinds], [], {"The worlds": rows})
+    return Section("worlds", "What is measured", [told, kinds], [], {"The instances": rows})
 
 
 def shipped(ratios: pl.DataFrame) -> pl.DataFrame:

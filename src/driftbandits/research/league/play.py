@@ -1,4 +1,4 @@
-"""Play the league: every policy on every world, from files where they were played before."""
+"""Play the league: every policy in every match, from files where they were played before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftbandits.errors import FeasibilityWarning
-from driftbandits.research.league.worlds import ABRUPT, World, told, worlds
+from driftbandits.research.league.matches import ABRUPT, Match, matches, told
 from driftbandits.research.report.parts import Part, Settings
 from driftbandits.research.report.progress import progress
 from driftbandits.simulation.simulate import Simulation, simulate
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 SECONDS_PER_RUN = 0.15
-"""About what all policies together take for a run on a world of two arms; only the time left depends on it."""
+"""About what all policies together take for a run on an instance of two arms; only the time left depends on it."""
 
 
 def play(settings: Settings, out: Path, workers: int | None = None, again: bool = False) -> dict[str, Simulation]:
-    """A Simulation for every world; stopped at any moment, the same call goes on where it was."""
-    parts = {world.name: _part(world, settings.runs) for world in worlds(settings.horizon)}
+    """A Simulation for every match; stopped at any moment, the same call goes on where it was."""
+    parts = {match.name: _part(match, settings.runs) for match in matches(settings.horizon)}
     played = {}
     with warnings.catch_warnings(), progress(list(parts.values())) as shown:
         warnings.simplefilter("ignore", FeasibilityWarning)  # that a policy cannot do its work is a result here
@@ -35,25 +35,25 @@ def play(settings: Settings, out: Path, workers: int | None = None, again: bool 
     return played
 
 
-def _part(world: World, runs: int) -> Part:
+def _part(match: Match, runs: int) -> Part:
     def work(settings: Settings, workers: int | None, path: Path) -> Any:
         options: dict[str, Any] = {"runs": settings.runs, "seed": settings.seed, "workers": workers}
-        options |= {"checkpoints": 1, "events": world.kind == ABRUPT, "keep": path, "progress": False}
-        return simulate(world.entrants(), world.instance, world.noise, **options)
+        options |= {"checkpoints": 1, "events": match.kind == ABRUPT, "keep": path, "progress": False}
+        return simulate(match.entrants(), match.instance, match.noise, **options)
 
-    weight = SECONDS_PER_RUN * runs * world.instance.n_arms / 2
-    return Part(re.sub(r"[^a-z0-9]+", "-", world.name), world.kind, weight, work)
+    weight = SECONDS_PER_RUN * runs * match.instance.n_arms / 2
+    return Part(re.sub(r"[^a-z0-9]+", "-", match.name), match.kind, weight, work)
 
 
 def run_table(played: dict[str, Simulation], horizon: int) -> pl.DataFrame:
-    """One row for each world, policy and run: its regret, and the cost of a step."""
+    """One row for each match, policy and run: its regret, and the cost of a step."""
     import polars as pl
 
     rows: list[dict[str, Any]] = []
-    for world in worlds(horizon):
-        result = played[world.name]
-        labels = {"family": world.family, "world": world.name, "kind": world.kind, "arms": world.instance.n_arms}
-        labels["noise"] = type(world.noise).__name__
+    for match in matches(horizon):
+        result = played[match.name]
+        labels = {"family": match.family, "world": match.name, "kind": match.kind, "arms": match.instance.n_arms}
+        labels["noise"] = type(match.noise).__name__
         for policy, regret in result.regret.items():
             cost = result.seconds[policy] / horizon * 1e9
             rows += [

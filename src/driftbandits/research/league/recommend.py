@@ -2,7 +2,7 @@
 
 The rules:
 
-1. Worlds: those that jump if the user says abrupt; stationary ones if drift = 0; drifting ones if a drift is given.
+1. Instances: those that jump if the user says abrupt; stationary ones if drift = 0; drifting ones if a drift is given.
    If nothing is said, all three kinds, each counting the same.
 2. Candidates: policies that need nothing the user does not know (T, delta; where means jump, how often), are defined
    for so many arms, and, unless the user says what the noise is like, choose alike whatever the unit of the rewards.
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from driftbandits._common.checks import check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.policies import POLICIES
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, STATIONARY, asked, needs, shape, told
 from driftbandits.research.league.standings import published
-from driftbandits.research.league.worlds import ABRUPT, DRIFTING, STATIONARY, asked, needs, shape, told
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +65,7 @@ def recommend(
 
 
 def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFrame:
-    """The candidates, best first, with their mean ratio to the best policy of all on worlds of these kinds."""
+    """The candidates, best first, with their mean ratio to the best policy of all on instances of these kinds."""
     import polars as pl
 
     table = shipped_standings().filter(pl.col("kind").is_in(kinds))
@@ -94,9 +94,9 @@ def _defined(name: str, arms: int, jumps: bool) -> bool:
 
 
 def _why(best: dict[str, Any], kinds: list[str]) -> str:
-    worlds = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+    words = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
     ratio = f"its regret is {best['ratio']:.2f} times that of the best policy there"
-    return f"it needs to know {told(best['policy'])}, and on the league's {worlds} worlds {ratio}."
+    return f"it needs to know {told(best['policy'])}, and on the league's {words} instances {ratio}."
 
 
 def _rival(others: pl.DataFrame, noise: bool) -> str:

@@ -1,4 +1,4 @@
-"""Who stands where: ratios of regret, first averaged inside a family of worlds and then over families.
+"""The standings: ratios of regret, first averaged inside a family of instances and then over families.
 
 All averages of ratios are geometric: half the regret here and twice the regret there is a draw.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from driftbandits.research.league.worlds import ABRUPT, DRIFTING, HARDEST, STATIONARY, needs
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, HARDEST, STATIONARY, needs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 OURS = ("AutoTS", "DriftUCB", "KalmanTS", "SnoozeItK", "SnoozeItTight")
 """Policies that this package adds; all others are published."""
 LEAST = 1.0
-"""Regrets below are taken for this: to lose nothing at all is luck, and would make every ratio infinite."""
+"""Regrets below are taken for this: to lose nothing at all is chance, and would make every ratio infinite."""
 COST_ARMS = 2
-"""The cost of a step is that on worlds of so many arms, which all policies play."""
+"""The cost of a step is that on instances of so many arms, which all policies play."""
 
 
 def mean_regrets(runs: pl.DataFrame) -> pl.DataFrame:
-    """One row for each world and policy: the mean regret of its runs, and the cost of a step."""
+    """One row for each instance and policy: the mean regret of its runs, and the cost of a step."""
     import polars as pl
 
     grouped = runs.group_by("family", "world", "kind", "arms", "noise", "policy", "told", maintain_order=True)
@@ -29,7 +29,7 @@ def mean_regrets(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def against(regrets: pl.DataFrame, rivals: set[str]) -> pl.DataFrame:
-    """``regrets`` with a column ``ratio``: regret over that of the best of ``rivals`` in the same world."""
+    """``regrets`` with a column ``ratio``: regret over that of the best of ``rivals`` on the same instance."""
     import polars as pl
 
     best = regrets.filter(pl.col("policy").is_in(list(rivals))).group_by("world").agg(best=pl.col("regret").min())
@@ -49,9 +49,10 @@ def by_family(ratios: pl.DataFrame) -> pl.DataFrame:
 def standings(runs: pl.DataFrame) -> pl.DataFrame:
     """One row a policy, best first among those told as much.
 
-    ``drifting``, ``stationary``, ``abrupt`` and ``lower_bound`` are geometric means over families of such worlds of the
-    regret over that of the best policy told no more than this one; ``worst`` is the largest ratio of a drifting family,
-    ``worst_family``. ``played`` counts its drifting worlds. A policy that cannot be tuned for a kind has null there.
+    ``drifting``, ``stationary``, ``abrupt`` and ``lower_bound`` are geometric means over families of such instances of
+    the regret over that of the best policy told no more than this one; ``worst`` is the largest ratio of a
+    drifting family, ``worst_family``. ``played`` counts its drifting instances. A policy that cannot be tuned for
+    a kind has null there.
     """
     import polars as pl
 
@@ -95,7 +96,7 @@ def published(regrets: pl.DataFrame) -> set[str]:
 
 
 def best_single(regrets: pl.DataFrame, rivals: set[str], kind: str) -> str:
-    """The one of ``rivals`` with the least regret in geometric mean over families; it must have played every world."""
+    """The one of ``rivals`` of least regret in geometric mean over families; it must have played every instance."""
     import polars as pl
 
     families = by_family(against(regrets.filter(pl.col("kind") == kind), rivals))

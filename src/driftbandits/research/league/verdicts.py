@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftbandits._common.intervals import t_quantile
+from driftbandits.research.league.matches import DRIFTING, STATIONARY, needs, told
 from driftbandits.research.league.standings import (
     against,
     best_single,
@@ -17,7 +18,6 @@ from driftbandits.research.league.standings import (
     over_families,
     published,
 )
-from driftbandits.research.league.worlds import DRIFTING, STATIONARY, needs, told
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 
 if TYPE_CHECKING:
@@ -27,39 +27,41 @@ Measure = Callable[["pl.DataFrame"], dict[str, float]]
 
 JUDGED = ("AutoTS", "KalmanTS", "DriftUCB")
 FOR_STATIONARY = {"ExploreThenCommit", "KLUCB", "SuccessiveElimination", "ThompsonSampling", "UCB1"}
-HALF, NOWHERE, STILL = 0.5, 1.1, 1.5
+MOST_ON_AVERAGE, MOST_IN_A_FAMILY, MOST_ON_STATIONARY = 0.5, 1.1, 1.5
+"""The largest ratios of regret with which each of the three claims holds."""
 
 
 def judge(runs: pl.DataFrame) -> list[Claim]:
     """The three claims, each with a verdict for every policy of ours that makes it."""
     regrets = mean_regrets(runs)
-    made: dict[str, dict[str, Verdict]] = {"half": {}, "nowhere": {}, "still": {}}
+    made: dict[str, dict[str, Verdict]] = {"average": {}, "family": {}, "stationary": {}}
     for policy in (name for name in JUDGED if name in set(regrets["policy"])):
         best = best_single(regrets, rivals(regrets, policy), DRIFTING)
-        made["half"][policy] = _verdict(runs, _mean_ratio(policy, best), HALF, best)
-        made["nowhere"][policy] = _verdict(runs, _family_ratios(policy, {best}, DRIFTING), NOWHERE, best)
-        still = _family_ratios(policy, FOR_STATIONARY, STATIONARY)
-        made["still"][policy] = _verdict(runs, still, STILL, "the best in each world")
+        made["average"][policy] = _verdict(runs, _mean_ratio(policy, best), MOST_ON_AVERAGE, best)
+        made["family"][policy] = _verdict(runs, _family_ratios(policy, {best}, DRIFTING), MOST_IN_A_FAMILY, best)
+        ratios = _family_ratios(policy, FOR_STATIONARY, STATIONARY)
+        made["stationary"][policy] = _verdict(runs, ratios, MOST_ON_STATIONARY, "the best on each instance")
     words = "published policy, the one with the least regret in geometric mean over the drifting families"
     told_as_much = "AutoTS, told nothing, is set against all published policies; others against those told no more."
     return [
         Claim(
             "Half the regret",
-            f"At most {HALF} times the regret of the best single {words}. {told_as_much}",
-            f"A geometric mean above {HALF}, with its whole interval.",
-            made["half"],
+            f"At most {MOST_ON_AVERAGE} times the regret of the best single {words}. {told_as_much}",
+            f"A geometric mean above {MOST_ON_AVERAGE}, with its whole interval.",
+            made["average"],
         ),
         Claim(
             "Never much worse",
-            f"On no drifting family more than {NOWHERE} times the regret of that policy.",
-            f"A family whose ratio is above {NOWHERE}, with its whole interval.",
-            made["nowhere"],
+            f"On no drifting family more than {MOST_IN_A_FAMILY} times the regret of that policy.",
+            f"A family whose ratio is above {MOST_IN_A_FAMILY}, with its whole interval.",
+            made["family"],
         ),
         Claim(
             "At home on stationary arms",
-            f"On stationary arms at most {STILL} times the regret of the best policy made for them, world by world.",
-            f"A geometric mean above {STILL}, with its whole interval.",
-            made["still"],
+            f"On stationary arms at most {MOST_ON_STATIONARY} times the regret of the best policy made for them, one "
+            "instance at a time.",
+            f"A geometric mean above {MOST_ON_STATIONARY}, with its whole interval.",
+            made["stationary"],
         ),
     ]
 
@@ -103,7 +105,7 @@ def _verdict(runs: pl.DataFrame, measure: Measure, limit: float, against_whom: s
 def jackknife(runs: pl.DataFrame, measure: Measure) -> dict[str, tuple[float, float, float]]:
     """Each ratio with its 95 % interval, from leaving out one run at a time; in logarithms, where errors are even.
 
-    Run i meets the same luck for all policies of a world, so leaving it out everywhere keeps pairs together.
+    Run i meets the same noise for all policies of a match, so leaving it out everywhere keeps pairs together.
     """
     import polars as pl
 

@@ -106,7 +106,7 @@ def claim_1(simulation: Simulation) -> Claim:
         "Claim 1",
         "Where the arms are well separated and drift slowly (δ = 1/48,000), SnoozeIt and SW-UCB# have less regret "
         "than Rexp3 and Exp3.S.",
-        "Rexp3 or Exp3.S, tuned as their authors say, with no more regret than SnoozeIt or SW-UCB# over the same luck.",
+        "Rexp3 or Exp3.S, tuned as their authors say, with no more regret than SnoozeIt or SW-UCB# on the same noise.",
         verdicts,
     )
 
@@ -117,7 +117,7 @@ def claim_2(simulation: Simulation) -> Claim:
     return Claim(
         "Claim 2",
         "Where the arms keep taking turns (δ = 1/4,800), SnoozeIt has less regret than SW-UCB#.",
-        "SW-UCB# with no more regret than SnoozeIt, over the same luck.",
+        "SW-UCB# with no more regret than SnoozeIt, over the same noise.",
         {form: beats(final(simulation, name), others) for form, name in FORMS.items()},
     )
 
@@ -150,9 +150,9 @@ def theorem_1(simulations: Mapping[str, Simulation], bounds: Mapping[str, float]
         names = PRINTED if form == "printed" else (name,)
         found = {one: [interval(final(simulation, one)) for simulation in simulations.values()] for one in names}
         share, closest = max(
-            (value.mean / limit, world)
+            (value.mean / limit, family)
             for values in found.values()
-            for value, limit, world in zip(values, limits, bounds, strict=True)
+            for value, limit, family in zip(values, limits, bounds, strict=True)
         )
         verdict = stays_below([value for values in found.values() for value in values], limits * len(names))
         sharp = sum(
@@ -173,38 +173,39 @@ def theorem_1(simulations: Mapping[str, Simulation], bounds: Mapping[str, float]
 
 
 def theorem_2(tables: Mapping[str, pl.DataFrame], exponents: Mapping[str, Any]) -> Claim:
-    """The minimax upper bound over a grid of drifts, in several families of worlds.
+    """The minimax upper bound over a grid of drifts, in several families of instances.
 
-    ``tables`` are those of ``regret_against_drift``; ``exponents`` the fits in the world of the lower bound.
+    ``tables`` are those of ``regret_against_drift``; ``exponents`` the fits on the instances of the lower bound.
     """
     verdicts = {}
     for form, name in FORMS.items():
         rows = [
-            (world, row)
-            for world, table in tables.items()
+            (family, row)
+            for family, table in tables.items()
             for row in table.iter_rows(named=True)
             if row["policy"] in (PRINTED if form == "printed" else (name,))
         ]
         found = [Interval(row["regret"], row["low"], row["high"]) for _, row in rows]
-        share, world, drift = max((row["regret"] / row["upper"], world, row["drift"]) for world, row in rows)
+        share, family, drift = max((row["regret"] / row["upper"], family, row["drift"]) for family, row in rows)
         fit = exponents[ALGORITHM_1 if form == "printed" else name]
         text = (
-            f"{'' if form == 'printed' else UNCOVERED}Regret is at most {share:.0%} of the bound ({world}, δ = "
-            f"{drift:.1e}), over {len({row['drift'] for _, row in rows})} drifts in {len(tables)} families of worlds. "
-            f"In the worlds of the lower bound it grows as δ^{fit.exponent:.2f} ({fit.low:.2f} to {fit.high:.2f})."
+            f"{'' if form == 'printed' else UNCOVERED}Regret is at most {share:.0%} of the bound ({family}, δ = "
+            f"{drift:.1e}), over {len({row['drift'] for _, row in rows})} drifts in {len(tables)} families of "
+            f"instances. On the instances of the lower bound it grows as δ^{fit.exponent:.2f} "
+            f"({fit.low:.2f} to {fit.high:.2f})."
         )
         verdict = stays_below(found, [row["upper"] for _, row in rows])
         verdicts[form] = Verdict(verdict if form == "printed" else UNDECIDED, text)
     return Claim(
         "Theorem 2",
         "Whatever the instance, SnoozeIt's expected regret is O(T (δ L)^(1/3)); here with its constants written out.",
-        "Mean regret above the bound at some drift, in some family of worlds.",
+        "Mean regret above the bound at some drift, in some family of instances.",
         verdicts,
     )
 
 
 def theorem_3(table: pl.DataFrame) -> Claim:
-    """The minimax lower bound: the average over hard worlds is at least the bound, so that some world is."""
+    """The minimax lower bound: the average over hard instances is at least the bound, so that some instance is."""
 
     def lead(name: str) -> tuple[str, float, float]:
         rows = [row for row in table.iter_rows(named=True) if row["policy"] == name and row["lower"] > 0]
@@ -222,6 +223,6 @@ def theorem_3(table: pl.DataFrame) -> Claim:
         "Theorem 3",
         "For every policy some instance of drift δ costs at least Ω(T δ^(1/3)); here with its constants written out.",
         "A policy below the bound on every instance. Runs can only show the reverse: a policy whose mean regret over "
-        "random hard worlds is above the bound meets one that is hard for it. Below it, nothing is decided.",
+        "random hard instances is above the bound meets one that is hard for it. Below it, nothing is decided.",
         verdicts,
     )

@@ -17,7 +17,7 @@ from driftbandits.research.paper.sections import Material
 from driftbandits.research.paper.summary import summary
 from driftbandits.research.report.content import Claim, Content, Section
 from driftbandits.research.report.parts import Settings
-from driftbandits.research.studies.regret_against_drift import WORLDS, fit_exponents
+from driftbandits.research.studies.regret_against_drift import FAMILIES, fit_exponents
 from driftbandits.theory.bounds import instance_dependent
 
 Builder = Callable[[Material], Section]
@@ -76,15 +76,15 @@ def find_claims(material: Material, groups: list[str]) -> list[Claim]:
     if "equal-drift" in groups:
         found.append(claims.claim_4(list(material.simulations("equal-drift").values())))
     if all(one.name in groups for one in EXPERIMENTS):
-        worlds = {world.name: world for one in EXPERIMENTS for world in one.worlds}
-        played = {name: material.results[name] for name in worlds}
+        known = {instance.name: instance for one in EXPERIMENTS for instance in one.instances}
+        played = {name: material.results[name] for name in known}
         bounds = {
-            name: instance_dependent(simulation.instance, worlds[name].drift).total
+            name: instance_dependent(simulation.instance, known[name].drift).total
             for name, simulation in played.items()
         }
         found.append(claims.theorem_1(played, bounds))
     if "regret-against-drift" in groups:
-        tables = {world: material.results[f"regret-against-drift-{world.replace(' ', '-')}"] for world in WORLDS}
+        tables = {family: material.results[f"regret-against-drift-{family.replace(' ', '-')}"] for family in FAMILIES}
         hard = tables["lower bound"]
         exponents = {
             row["policy"]: PowerLaw(row["exponent"], row["low"], row["high"])

@@ -36,7 +36,7 @@ CONFIDENCES = (0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.55, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
-class World:
+class PaperInstance:
     """One instance of an experiment and the drift limit that policies are told there."""
 
     name: str
@@ -47,17 +47,17 @@ class World:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of the paper: its worlds, and whether the rivals take part."""
+    """One experiment of the paper: its instances, and whether the rivals take part."""
 
     name: str
     title: str
     about: str
-    worlds: tuple[World, ...]
+    instances: tuple[PaperInstance, ...]
     with_rivals: bool
 
-    def policies(self, world: World, horizon: int) -> dict[str, Any]:
-        """All policies that play in this world."""
-        drift = world.drift
+    def policies(self, instance: PaperInstance, horizon: int) -> dict[str, Any]:
+        """All policies that play on this instance."""
+        drift = instance.drift
         compared = rivals(horizon, drift) | {DEFECTIVE: defective_exp3s(horizon, drift)} if self.with_rivals else {}
         others = {ALGORITHM_1: SnoozeIt(horizon, drift, variant="original"), ROUND_ROBIN: RoundRobin()}
         return snoozeit(horizon, drift) | compared | others
@@ -93,14 +93,14 @@ def at_confidences(horizon: int, drift: float) -> dict[str, Any]:
     return {f"{value:g}": SnoozeIt(horizon, drift, confidence=value) for value in CONFIDENCES}
 
 
-def _common(k: int, drift: float) -> World:
+def _common(k: int, drift: float) -> PaperInstance:
     label = f"δ = {drift * 48_000:.2f}/48,000"
-    return World(f"common-periods-{k}", label, drift, lambda horizon: instances.common_periods(k, horizon))
+    return PaperInstance(f"common-periods-{k}", label, drift, lambda horizon: instances.common_periods(k, horizon))
 
 
-def _equal(k: int) -> World:
+def _equal(k: int) -> PaperInstance:
     label = f"δ = {k}/48,000"
-    return World(f"equal-drift-{k}", label, k / 48_000, lambda horizon: instances.equal_drift(k, horizon))
+    return PaperInstance(f"equal-drift-{k}", label, k / 48_000, lambda horizon: instances.equal_drift(k, horizon))
 
 
 EXPERIMENTS = (
@@ -108,14 +108,14 @@ EXPERIMENTS = (
         "separated",
         "Experiment 1: well separated arms",
         "One arm is the better one throughout, and the drift is slow.",
-        (World("separated", "δ = 1/48,000", 1 / 48_000, lambda horizon: instances.separated(horizon)),),
+        (PaperInstance("separated", "δ = 1/48,000", 1 / 48_000, lambda horizon: instances.separated(horizon)),),
         with_rivals=True,
     ),
     Experiment(
         "toggling",
         "Experiment 2: arms that take turns",
         "The means stand still, cross and stand still again, ten times as fast as in Experiment 1.",
-        (World("toggling", "δ = 1/4,800", 1 / 4_800, lambda horizon: instances.toggling(horizon)),),
+        (PaperInstance("toggling", "δ = 1/4,800", 1 / 4_800, lambda horizon: instances.toggling(horizon)),),
         with_rivals=True,
     ),
     Experiment(

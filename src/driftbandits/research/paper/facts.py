@@ -26,7 +26,7 @@ from driftbandits.research.report.content import UNDECIDED, Section
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.studies.good_event import plot_good_event
 from driftbandits.research.studies.regret_against_drift import (
-    WORLDS,
+    FAMILIES,
     fit_exponents,
     fit_logarithm,
     plot_regret_against_drift,
@@ -51,13 +51,13 @@ def cannot_snooze_section(material: Material) -> Section:
     ]
     rows = []
     for experiment in EXPERIMENTS:
-        for world in experiment.worlds:
+        for instance in experiment.instances:
             for variant in ("modified", "released"):
-                found = explain_feasibility(T, world.drift, variant)
+                found = explain_feasibility(T, instance.drift, variant)
                 rows.append(
                     {
                         "experiment": experiment.name,
-                        "drift": world.label,
+                        "drift": instance.label,
                         "variant": variant,
                         "can snooze": "yes" if found.can_snooze else "no",
                         "gap needed": round(found.needed_gap, 3),
@@ -192,21 +192,21 @@ def _claim_sentence(title: str, rows: list[dict[str, Any]]) -> str:
 def drift_section(material: Material) -> Section:
     """Regret against the drift limit, with bounds and fitted exponents."""
     drawings, tables = [], {}
-    for world in WORLDS:
-        stem = f"regret-against-drift-{world.replace(' ', '-')}"
+    for family in FAMILIES:
+        stem = f"regret-against-drift-{family.replace(' ', '-')}"
         table = material.results[stem].filter(pl.col("policy") != ALGORITHM_1)
         drawings.append(
             save_drawing(
                 material.out,
                 stem,
-                f"Regret against the drift limit, worlds: {world}",
+                f"Regret against the drift limit, instances: {family}",
                 "Logarithmic scales. Bands: 95 % interval of the mean; the legend has the fitted exponents. Black: "
-                "the upper bound of Theorem 2 and the lower bound of Theorem 3 (for the worst world of each policy). "
+                "the upper bound of Theorem 2 and the lower bound of Theorem 3 (for the worst instance of each). "
                 "Algorithm 1 would lie on top of SnoozeIt printed.",
-                {"ours": partial(plot_regret_against_drift, table, f"worlds: {world}")},
+                {"ours": partial(plot_regret_against_drift, table, f"instances: {family}")},
             )
         )
-        tables[f"Exponents, worlds: {world}"] = [
+        tables[f"Exponents, instances: {family}"] = [
             {"policy": row["policy"], "exponent": round(row["exponent"], 3), **_ends(row)}
             for row in fit_exponents(table).iter_rows(named=True)
         ]
@@ -214,9 +214,9 @@ def drift_section(material: Material) -> Section:
     hard = fit_exponents(material.results["regret-against-drift-lower-bound"])
     fit = hard.row(by_predicate=pl.col("policy") == ALGORITHM_1, named=True)
     text = [
-        f"Three families of worlds at every drift, {runs} worlds a drift, each with luck of its own. The theory says "
-        "that regret grows as δ^(1/3) where the world is as hard as it can be.",
-        f"In the worlds of the lower bound the regret of SnoozeIt as printed grows as δ^{fit['exponent']:.3f} "
+        f"Three families of instances at every drift, {runs} instances a drift, each with its own noise. The theory "
+        "says that regret grows as δ^(1/3) where the instance is as hard as it can be.",
+        f"On the instances of the lower bound the regret of SnoozeIt as printed grows as δ^{fit['exponent']:.3f} "
         f"({fit['low']:.3f} to {fit['high']:.3f}); 1/3 is what both theorems say.",
     ]
     return Section("regret-against-drift", "Regret against the drift limit", text, drawings, tables)
@@ -255,27 +255,27 @@ def change_of_measure_section(material: Material) -> Section:
         rows.append({"policy": row["policy"], "paid": shown["left"], "told apart": shown["right"]})
     refuted = int(table["refuted"].sum())
     text = [
-        "The lower bound rests on Lemma 5: a policy that behaves differently in two worlds must have paid for "
+        "The lower bound rests on Lemma 5: a policy that behaves differently on two instances must have paid for "
         "telling them apart. On one block of the lower bound (δ = 1/4,800), Bernoulli rewards, the left side is the "
         "information that a policy's pulls give, the right side how differently it shares its pulls in the two "
-        "worlds.",
+        "instances.",
         f"The intervals, which hold together at 95 %, refute left ≥ right for {refuted} of {len(rows)} policies.",
     ]
-    return Section("change-of-measure", "The price of telling two worlds apart", text, tables={"Lemma 5": rows})
+    return Section("change-of-measure", "The price of telling two instances apart", text, tables={"Lemma 5": rows})
 
 
 def lemma_2_section(material: Material) -> Section:
     """The counter-example to Lemma 2."""
     simulation, T = material.results["lemma-2"], material.settings.horizon
     regret, passed = final(simulation, ALGORITHM_1), len(simulation.events[ALGORITHM_1])
-    bound, world = float(episode_regret(T, T)), simulation.instance
+    bound, instance = float(episode_regret(T, T)), simulation.instance
     phases = "not every run" if passed else "each run"
     text = [
         "Lemma 2 says that an episode whose active phase lasts τ steps costs at most 1 + 6 √((τ − 1) L). Its proof "
         "reads the regret of turns off the difference of the arms' sums; where the means cross, one arm's lead "
         "cancels the other's in that difference, but not in the regret.",
         "Counter-example: the flips of Experiment 2 with 1,000 steps between turns and means that stay within "
-        f"{_reach(world)} of 1/2. In {simulation.runs} runs the test of Algorithm 1 passed {passed} times, so "
+        f"{_reach(instance)} of 1/2. In {simulation.runs} runs the test of Algorithm 1 passed {passed} times, so "
         f"{phases} is one active phase; its regret is {interval(regret)}, which exceeds the bound of {bound:,.0f} "
         f"{_in_runs(regret > bound)}.",
         "Theorem 2 survives: cut the phase where the means cross, and each piece obeys a bound of the same order.",
@@ -288,8 +288,8 @@ def _in_runs(so: Any) -> str:
     return "in every run" if so.all() else f"in {so.sum() or 'none'} of {len(so)} runs"
 
 
-def _reach(world: Instance) -> str:
-    return f"{abs(world.means - 0.5).max():.3f}"
+def _reach(instance: Instance) -> str:
+    return f"{abs(instance.means - 0.5).max():.3f}"
 
 
 def _ends(row: dict[str, Any]) -> dict[str, float]:

@@ -32,8 +32,7 @@ def left_open() -> list[Section]:
                 "step.",
                 "Who goes first. The least recently pulled arm: so a respawned arm goes first, and after an episode "
                 "without a snooze the alternation simply goes on.",
-                "Stationary arms. For δ = 0 the buffer is infinite: the first snooze lasts for ever, as the paper "
-                "says.",
+                "Stationary arms. For δ = 0 the buffer is infinite: the first snooze lasts forever, as the paper says.",
                 "More than two arms. The paper defines SnoozeIt for two, and so does this package.",
                 "Short horizons. Below T = 994 the test can never pass, since its shortest window does not fit. A "
                 "warning says so, as it does wherever no snooze is possible.",
@@ -52,7 +51,7 @@ def left_open() -> list[Section]:
                 "Regret in the figures. The text defines regret by means; the figures of the authors show realised "
                 "regret, which adds the noise of the rewards received. Bands are called one standard deviation; what "
                 "is drawn is half of one to each side, over 10 runs. Both forms can be switched in this report.",
-                "Shared luck. In the authors' code and here all policies of a run meet the same noise, so "
+                "Shared noise. In the authors' code and here all policies of a run meet the same noise, so "
                 "differences between policies are surer than their separate bands suggest. Rewards are Gaussian and "
                 "are not clipped to [0, 1].",
                 "Calibration. A radius scaled by `confidence` is not in the paper: it is offered because the printed "
@@ -70,7 +69,7 @@ def left_open() -> list[Section]:
                 "One detail was not copied: its windows are counted in steps, and odd lengths occur.",
                 "Its Exp3.S has a third where a cube root is meant. Here Exp3.S is tuned as its authors say, and the "
                 "mistaken γ is a curve of its own.",
-                "Its SW-UCB# leaves out the newest sample and can starve the first arm for ever through 0/0. Here "
+                "Its SW-UCB# leaves out the newest sample and can starve the first arm forever through 0/0. Here "
                 "SW-UCB# is implemented as its authors describe it.",
             ],
         ),
@@ -93,8 +92,8 @@ def left_open() -> list[Section]:
                 "episode may cost, and 2 for the bad event.",
                 "Theorem 3 has 1/64 where its own sum gives 1/128. With that, a block of m = ⌈(2 δ)^(−2/3)⌉ steps "
                 "costs at least (√m − 8/√m)/128, and m ≤ T is needed.",
-                "The hard instance of Theorem 3 depends on the policy. The worlds played here draw each block's bump "
-                "at random: on either arm, or on none.",
+                "The hard instance of Theorem 3 depends on the policy. The instances played here draw each block's "
+                "bump at random: on either arm, or on none.",
             ],
         ),
     ]

@@ -17,7 +17,7 @@ from driftbandits.research.paper.experiments import (
     FORMS,
     RIVALS,
     Experiment,
-    World,
+    PaperInstance,
     at_confidences,
     rivals,
     snoozeit,
@@ -25,18 +25,18 @@ from driftbandits.research.paper.experiments import (
 from driftbandits.research.report.parts import Part, Settings, simulated, tabulated
 from driftbandits.research.studies.change_of_measure import change_of_measure
 from driftbandits.research.studies.good_event import good_event
-from driftbandits.research.studies.regret_against_drift import DRIFTS, WORLDS, Maker, mild_drift, regret_against_drift
+from driftbandits.research.studies.regret_against_drift import DRIFTS, FAMILIES, Maker, mild_drift, regret_against_drift
 from driftbandits.theory.lower import block_length, block_pair
 
 if TYPE_CHECKING:
     import polars as pl
 
 DRIFT_RUNS = 10
-"""Worlds at each drift of the regret-against-drift study, at most: every run there draws its own."""
+"""Instances at each drift of the regret-against-drift study, at most: every run there draws its own."""
 MILD_RUNS = 20
 """Runs at each horizon of the mild-drift study, at most: the longest horizon is 16 times the paper's."""
 MEASURE_RUNS = 5
-"""Runs of the change-of-measure study for every run asked for: its worlds are single blocks."""
+"""Runs of the change-of-measure study for every run asked for: its instances are single blocks."""
 COUNTER_EXAMPLE_DRIFT = 1 / 4_800
 BLOCK_DRIFT = 1 / 4_800
 
@@ -46,10 +46,10 @@ NEEDS = {"confidence": ("separated", "toggling")}
 
 def parts() -> list[Part]:
     """All parts, in the order in which they are run."""
-    found = [_experiment(experiment, world) for experiment in EXPERIMENTS for world in experiment.worlds]
-    found += [_confidence(world) for experiment in EXPERIMENTS for world in experiment.worlds]
+    found = [_experiment(experiment, instance) for experiment in EXPERIMENTS for instance in experiment.instances]
+    found += [_confidence(instance) for experiment in EXPERIMENTS for instance in experiment.instances]
     found.append(tabulated("good-event", "confidence", 4.0, _good_event))
-    found += [_drift(world) for world in WORLDS]
+    found += [_drift(family) for family in FAMILIES]
     found.append(tabulated("mild-drift", "mild-drift", 2.0, _mild_drift))
     found.append(tabulated("change-of-measure", "change-of-measure", 5.0, _change_of_measure))
     found.append(
@@ -70,16 +70,20 @@ def counter_example(horizon: int) -> Instance:
     return toggling(horizon, COUNTER_EXAMPLE_DRIFT, flat=1_000, start=(0.5 + half, 0.5 - half))
 
 
-def _experiment(experiment: Experiment, world: World) -> Part:
+def _experiment(experiment: Experiment, instance: PaperInstance) -> Part:
     weight = 3.0 if experiment.with_rivals else 1.0
     return simulated(
-        world.name, experiment.name, weight, lambda horizon: experiment.policies(world, horizon), world.build
+        instance.name, experiment.name, weight, lambda horizon: experiment.policies(instance, horizon), instance.build
     )
 
 
-def _confidence(world: World) -> Part:
+def _confidence(instance: PaperInstance) -> Part:
     return simulated(
-        f"confidence-{world.name}", "confidence", 1.5, lambda horizon: at_confidences(horizon, world.drift), world.build
+        f"confidence-{instance.name}",
+        "confidence",
+        1.5,
+        lambda horizon: at_confidences(horizon, instance.drift),
+        instance.build,
     )
 
 
@@ -88,24 +92,24 @@ def _good_event(settings: Settings) -> pl.DataFrame:
     return good_event(settings.horizon, grid.tolist(), runs=settings.runs, seed=settings.seed)
 
 
-def _drift(world: str) -> Part:
+def _drift(family: str) -> Part:
     def study(settings: Settings) -> pl.DataFrame:
         # A block of the lower bound must fit into the horizon.
         drifts = [drift for drift in DRIFTS if block_length(drift) <= settings.horizon]
         runs = max(2, min(settings.runs, DRIFT_RUNS))
-        return regret_against_drift(drifts, settings.horizon, _makers(world), world, runs=runs, seed=settings.seed)
+        return regret_against_drift(drifts, settings.horizon, _makers(family), family, runs=runs, seed=settings.seed)
 
-    name = f"regret-against-drift-{world.replace(' ', '-')}"
+    name = f"regret-against-drift-{family.replace(' ', '-')}"
     return tabulated(name, "regret-against-drift", 4.0, study)
 
 
-def _makers(world: str) -> dict[str, Maker]:
-    """SnoozeIt everywhere; its rivals in the worlds of the lower bound, which is about every policy."""
+def _makers(family: str) -> dict[str, Maker]:
+    """SnoozeIt everywhere; its rivals on the instances of the lower bound, which is about every policy."""
 
     def maker(name: str) -> Maker:
         return lambda horizon, drift: (snoozeit(horizon, drift) | rivals(horizon, drift))[name]
 
-    made = {name: maker(name) for name in (*FORMS.values(), *(RIVALS if world == "lower bound" else ()))}
+    made = {name: maker(name) for name in (*FORMS.values(), *(RIVALS if family == "lower bound" else ()))}
     return made | {ALGORITHM_1: lambda horizon, drift: SnoozeIt(horizon, drift, variant="original")}
 
 

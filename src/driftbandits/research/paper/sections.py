@@ -36,22 +36,22 @@ class Material:
     out: Path
 
     def simulations(self, experiment: str, prefix: str = "") -> dict[str, Simulation]:
-        """The simulations of an experiment by label, or those with this prefix on the same worlds."""
+        """The simulations of an experiment by label, or those with this prefix on the same instances."""
         (found,) = (one for one in EXPERIMENTS if one.name == experiment)
-        return {world.label: self.results[prefix + world.name] for world in found.worlds}
+        return {instance.label: self.results[prefix + instance.name] for instance in found.instances}
 
 
 def experiment_section(material: Material, experiment: Experiment) -> Section:
     """One experiment of the paper."""
     simulations = material.simulations(experiment.name)
-    worlds = {label: simulation.instance for label, simulation in simulations.items()}
+    instances = {label: simulation.instance for label, simulation in simulations.items()}
     drawings = [
         save_drawing(
             material.out,
             f"instances-{experiment.name}",
             f"The true means: {experiment.title.split(': ')[1]}",
-            f"{experiment.about} Told to the policies: {', '.join(worlds)}.",
-            {"ours": partial(plot_instances, worlds)},
+            f"{experiment.about} Told to the policies: {', '.join(instances)}.",
+            {"ours": partial(plot_instances, instances)},
         ),
         _regret_drawing(material, experiment, simulations),
     ]
@@ -147,8 +147,8 @@ def trajectories_section(material: Material) -> Section:
         ("trajectory-swinging", "A run of SnoozeIt where the arms swing", trajectories.swinging_arms(T)),
     ]
     drawings = []
-    for name, title, (world, drift) in found:
-        run = trajectories.play(world, drift, seed)
+    for name, title, (instance, drift) in found:
+        run = trajectories.play(instance, drift, seed)
         draw = {"ours": partial(trajectories.plot_run, run)}
         drawings.append(save_drawing(material.out, name, title, trajectories.describe(run), draw))
     text = [

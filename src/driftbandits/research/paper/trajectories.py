@@ -26,7 +26,7 @@ POINTS = 1500
 
 @dataclass(frozen=True)
 class Run:
-    """One run of SnoozeIt: the world, every step, and every episode in which a test passed."""
+    """One run of SnoozeIt: the instance, every step, and every episode in which a test passed."""
 
     instance: Instance
     drift: float
@@ -37,8 +37,8 @@ class Run:
 def growing_gap(horizon: int) -> tuple[Instance, float]:
     """Arms that part from a gap of 0.3 to one of 0.96 at an even pace; SnoozeIt is told 2.5 times their drift."""
     half = np.linspace(0.15, 0.48, horizon)
-    world = Instance(np.column_stack([0.5 + half, 0.5 - half]), name="a gap that grows")
-    return world, 2.5 * world.drift_limit
+    instance = Instance(np.column_stack([0.5 + half, 0.5 - half]), name="a gap that grows")
+    return instance, 2.5 * instance.drift_limit
 
 
 def swinging_arms(horizon: int) -> tuple[Instance, float]:

@@ -1,4 +1,4 @@
-"""Lemma 5 on simulated runs: a policy that behaves differently in two worlds must have paid for telling them apart."""
+"""Lemma 5 on simulated runs: a policy that behaves differently on two instances has paid for telling them apart."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def change_of_measure(
         played = trajectory(policy, nu, Bernoulli(), seed, run)
         paid[run] = divergence[steps, played.arms].sum()
         values[run] = _checked(statistic(*played))
-        # Run numbers go on, so that the two worlds meet independent luck.
+        # Run numbers go on, so that the two instances meet independent noise.
         values_prime[run] = _checked(statistic(*trajectory(policy, nu_prime, Bernoulli(), seed, runs + run)))
     doubt = (1 - level) / 3
     mean, mean_prime = _bounded_mean(values, 1.0, doubt), _bounded_mean(values_prime, 1.0, doubt)

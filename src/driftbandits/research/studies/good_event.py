@@ -76,16 +76,18 @@ def critical_confidences(
     """
     T, runs = check_horizon(horizon, 2), check_whole("runs", runs, 1)
     noise = Gaussian(0.5) if noise is None else noise
-    world = stationary(T, (0.5, 0.5)) if instance is None else instance
-    if world.horizon != T:
-        raise InputError(f"horizon={T:,} and the instance has {world.horizon:,} steps: they must be the same")
+    instance = stationary(T, (0.5, 0.5)) if instance is None else instance
+    if instance.horizon != T:
+        raise InputError(f"horizon={T:,} and the instance has {instance.horizon:,} steps: they must be the same")
     largest = np.empty(runs)
-    always = [Oracle(np.full(1, arm)) for arm in range(world.n_arms)]
+    always = [Oracle(np.full(1, arm)) for arm in range(instance.n_arms)]
     for run in range(runs):
         ratio = 0.0
         for arm, policy in enumerate(always):
             # The rewards of a policy that never leaves an arm are that arm's tape; each tape has a stream of its own.
-            tape = trajectory(policy, world, noise, seed, run * world.n_arms + arm).rewards - world.means[:, arm]
+            tape = (
+                trajectory(policy, instance, noise, seed, run * instance.n_arms + arm).rewards - instance.means[:, arm]
+            )
             for first in (0, 1):
                 ratio = largest_ratio(np.concatenate([[0.0], np.cumsum(tape[first::2])]), ratio)
         largest[run] = ratio / math.sqrt(2 * math.log(T))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = np.ndarray[Any, np.dtype[Any]]
-World = Callable[[int, float, int], Instance]
+Family = Callable[[int, float, int], Instance]
 Maker = Callable[[int, float], Any]
 
 DRIFTS = tuple(float(drift) for drift in np.geomspace(1e-7, 1e-2, 11))
@@ -44,8 +44,8 @@ def _walking(horizon: int, drift: float, seed: int) -> Instance:
     return walk(horizon, drift, reverse=min(1.0, 2 * drift), seed=seed)
 
 
-WORLDS: dict[str, World] = {"lower bound": _hard, "toggling": _swinging, "walk": _walking}
-"""Worlds of any drift: Theorem 3's; Experiment 2's arms, at rest and crossing for 5/(6 delta) steps in turn, so that
+FAMILIES: dict[str, Family] = {"lower bound": _hard, "toggling": _swinging, "walk": _walking}
+"""Instances of any drift: Theorem 3's; Experiment 2's arms, at rest and crossing for 5/(6 delta) steps in turn, so that
 they cover 5/6 of [0, 1] at any speed; and random walks that turn after 1/(2 delta) steps on average."""
 
 SNOOZEIT: dict[str, Maker] = {
@@ -58,7 +58,7 @@ def regret_against_drift(
     drifts: Sequence[float] = DRIFTS,
     horizon: int = HORIZON,
     policies: Mapping[str, Maker] = SNOOZEIT,
-    world: str | World = "lower bound",
+    world: str | Family = "lower bound",
     noise: Noise | None = None,
     *,
     runs: int = 20,
@@ -66,10 +66,11 @@ def regret_against_drift(
 ) -> pl.DataFrame:
     """Measured regret at T for each drift delta and policy, beside the bounds of Theorems 2 and 3.
 
-    ``policies`` maps names to functions of (horizon, drift), ``world`` is a name in ``WORLDS`` or a function of
-    (horizon, drift, seed). Every run draws a world of its own. Columns: drift, policy, regret with the 95 % interval of
-    the mean low .. high, upper and lower. The upper bound is that of SnoozeIt as printed, in every world. The lower one
-    is that of the worst world for each policy; averaged over the worlds of ``lower_bound`` a third of it is certain.
+    ``policies`` maps names to functions of (horizon, drift), ``world`` is a family of instances: a name in
+    ``FAMILIES`` or a function of (horizon, drift, seed). Every run draws its own instance. Columns: drift, policy,
+    regret with the 95 % interval of the mean low .. high, upper and lower. The upper bound is that of SnoozeIt as
+    printed, on every instance. The lower one is that of the worst instance for each policy; averaged over the
+    instances of ``lower_bound`` a third of it is certain.
 
     >>> table = regret_against_drift([1e-4, 1e-3], horizon=20_000, runs=3)
     >>> table.columns, table.height
@@ -77,9 +78,9 @@ def regret_against_drift(
     """
     import polars as pl
 
-    if isinstance(world, str) and world not in WORLDS:
-        raise InputError(f"unknown world {world!r}; choose one of {', '.join(WORLDS)}, or give a function")
-    build = WORLDS[world] if isinstance(world, str) else world
+    if isinstance(world, str) and world not in FAMILIES:
+        raise InputError(f"unknown world {world!r}; choose one of {', '.join(FAMILIES)}, or give a function")
+    build = FAMILIES[world] if isinstance(world, str) else world
     runs, seed = check_whole("runs", runs, 2), check_whole("seed", seed, 0)
     rows = []
     for drift in drifts:
@@ -153,9 +154,9 @@ def mild_drift(
         T = check_horizon(horizon, 2)
         drift = math.sqrt(math.log(T)) / T**1.5
         moved = drift * np.arange(T)
-        world = Instance(np.column_stack([0.5 + gap / 2 - moved, 0.5 - gap / 2 + moved]), name="mild drift")
+        instance = Instance(np.column_stack([0.5 + gap / 2 - moved, 0.5 - gap / 2 + moved]), name="mild drift")
         policy = SnoozeIt(T, drift, confidence=confidence)
-        result = simulate({"it": policy}, world, noise, runs=runs, seed=seed, checkpoints=1, progress=False)
+        result = simulate({"it": policy}, instance, noise, runs=runs, seed=seed, checkpoints=1, progress=False)
         found = _interval(result.regret["it"][:, -1])
         rows.append({"horizon": T, "drift": drift, **found, "per_log": found["regret"] / math.log(T)})
     return pl.DataFrame(rows)

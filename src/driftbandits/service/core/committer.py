@@ -130,7 +130,7 @@ class Committer:
         self._loop.call_soon(self._begin)
 
     def throw_away(self, held: Held, error: BaseException) -> None:
-        """Memory is not what the log holds: whoever waits for this Session is told so, and it is used no more."""
+        """Memory is not what the log holds: all who wait for this Session are told so, and it is no longer used."""
         batch, held.staged = held.staged, None
         if batch is not None:
             self._staged.remove(batch)

@@ -16,14 +16,14 @@ from driftbandits.service.core.committer import Committer
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
-from driftbandits.service.dashboard.kept import open_view
+from driftbandits.service.dashboard.loading import open_view
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, FencedError, Store, StoreError, UnknownExperimentError, Writer
 from driftbandits.store.experiments import check_id
 
 TICK = 0.5
-"""Seconds between looks at what is due."""
+"""Seconds between checks for what is due."""
 
 Found = TypeVar("Found")
 log = structlog.get_logger("driftbandits.service")
@@ -70,7 +70,7 @@ class Holdings:
     async def durably(
         self, held: Held, work: Callable[[Held], str], keep: Callable[[str], Answer] | None = None
     ) -> str:
-        """Let ``work`` change the Session; its answer, once all that it rests on is on disk, together with ``keep``."""
+        """Let ``work`` change the Session; returns its result once that and the Answer of ``keep`` are on disk."""
         try:
             response = work(held)
         except InputError:

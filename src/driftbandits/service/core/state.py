@@ -29,7 +29,7 @@ class Service:
     access: Access
 
     async def perform(self, id: str, path: str, key: str | None, body: bytes, work: Callable[[Held], str]) -> str:
-        """Let ``work`` change a Session, and give its answer once that is on disk. With a key, once and for all."""
+        """Let ``work`` change a Session, and return its result once that is on disk. With a key, only once."""
         held = self.holdings.here(id) or await self.holdings.get(id)
         if key is None:
             return await self.holdings.durably(held, work)

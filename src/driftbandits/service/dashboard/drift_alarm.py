@@ -36,8 +36,8 @@ class Block:
 class Alarm(NamedTuple):
     """An arm's mean changed by ``change`` between two blocks, around the steps ``since`` and ``until``.
 
-    ``allowed`` is the most that the declared drift explains, ``radius`` what luck explains besides, and ``at_least``
-    the drift a step that is certain, but for a chance of one in a million.
+    ``allowed`` is the most that the declared drift explains, ``radius`` what chance explains besides, and ``at_least``
+    the drift a step that is certain, except with a probability of one in a million.
     """
 
     arm: int
@@ -100,8 +100,8 @@ class DriftAlarm:
     def _compare(self, arm: int, before: Block, after: Block) -> Alarm | None:
         self.tests[arm] = test = self.tests[arm] + 1
         sigma = max(self.sigma, math.sqrt(self.squares / self.freedom))
-        luck = math.log(2 * len(self.tests) * test * (test + 1) / CHANCE)
-        radius = sigma * math.sqrt(4 * luck / after.count)
+        exponent = math.log(2 * len(self.tests) * test * (test + 1) / CHANCE)
+        radius = sigma * math.sqrt(4 * exponent / after.count)
         apart, change = distance(before, after), after.mean - before.mean
         if abs(change) <= self.drift * apart + radius:
             return None

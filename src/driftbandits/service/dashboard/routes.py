@@ -43,9 +43,9 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 TICK = 0.5
-"""Seconds between two looks at what the page does not have yet."""
+"""Seconds between two checks for what the page does not have yet."""
 LIST_EVERY = 4
-"""Ticks between two looks at the list of experiments, which is read from the Store."""
+"""Ticks between two readings of the list of experiments, which is read from the Store."""
 BEAT = 10.0
 """Seconds of silence after which the page is told that the connection lives."""
 LISTED = 100

@@ -13,7 +13,7 @@ from driftbandits.service.dashboard.tracks import SUMS
 from driftbandits.service.dashboard.views import SnoozeSpan, View
 
 MOST_DRAWN = 8
-"""Arms with curves, the busiest ones: nobody can tell more colours apart."""
+"""Arms with curves, those with most pulls: more colours cannot be told apart."""
 MOST_LISTED = 50
 
 

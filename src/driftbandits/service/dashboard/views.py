@@ -26,7 +26,7 @@ DELAYS = 1000
 BUNDLE = 32_768
 """Numbers that wait at most until they are added up: those of some 5,000 events."""
 LOOK = 0.05
-"""Seconds between two looks at what the policy thinks, at least: for SnoozeIt a look is as long as its episode."""
+"""Least seconds between two readings of the policy's belief: for SnoozeIt one takes as long as its episode."""
 LONG_LOOK = 1.0
 """The same within a row."""
 

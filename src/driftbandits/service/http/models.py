@@ -19,7 +19,7 @@ ExperimentId = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
 STRICT = ConfigDict(extra="forbid", strict=True)
-"""Nothing but what is declared, of the very type: "1" is no number."""
+"""Only the declared fields, of exactly the declared type: "1" is not a number."""
 
 
 class Request(BaseModel):

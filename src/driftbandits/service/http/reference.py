@@ -1,4 +1,4 @@
-"""The API's reference at /docs, made from the OpenAPI description: one page that asks nobody else for anything."""
+"""The API's reference at /docs, made from the OpenAPI description: one page that loads nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worlds of the league: fixed, drawn by seeds of their own, and never used to tune a policy."""
+"""The matches of the league: an instance and its noise each. They are fixed, and no policy is tuned on them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from driftbandits.policies import POLICIES, Policy, make_policy
 STATIONARY, DRIFTING, ABRUPT, HARDEST = "stationary", "drifting", "abrupt", "lower bound"
 KINDS = (DRIFTING, STATIONARY, ABRUPT, HARDEST)
 LEFT_OUT = ("Oracle",)
-"""Told the answer, so no rival."""
+"""It is told the best arm, so it is no competitor."""
 
 DRAWS = 3
 """Random draws of each family that has any."""
 JUMPS = 5
 SHORTEST = 5_000
-"""The shortest horizon on which every world that drifts does so."""
+"""The shortest horizon on which every instance that drifts does so."""
 SEED = 20_210
-"""Of the draws. No policy may be fitted to these worlds: whoever tunes one draws others."""
+"""The seed of the draws. No policy may be tuned on these instances: draw others for that."""
 USUAL, COIN = Gaussian(0.5), Bernoulli()
 
 
 @dataclass(frozen=True)
-class World:
-    """One world: an instance, its noise, and the kind of change in it."""
+class Match:
+    """One match: an instance, its noise, and the kind of change in it. Every policy defined for it plays."""
 
     name: str
     family: str
@@ -50,7 +50,7 @@ class World:
         return self.instance.drift_limit
 
     def entrants(self) -> dict[str, Policy]:
-        """Every policy that is defined for this world, told what its own tuning asks for."""
+        """Every policy that is defined for this match, told what its own tuning asks for."""
         chosen = {}
         for name in sorted(set(POLICIES) - set(LEFT_OUT)):
             try:
@@ -82,7 +82,7 @@ def asked(name: str) -> set[str]:
 
 
 def told(name: str) -> str:
-    """What a policy is told of a drifting world, read from its parameters.
+    """What a policy is told of a drifting instance, read from its parameters.
 
     >>> told("UCB1"), told("GLRUCB"), told("DUCB"), told("SnoozeIt")
     ('nothing', 'T', 'δ', 'T and δ')
@@ -99,27 +99,27 @@ def needs(words: str) -> set[str]:
     return set(words.split(" and ")) - {"nothing"}
 
 
-def worlds(horizon: int) -> Iterator[World]:
-    """All worlds of the league, in a fixed order."""
+def matches(horizon: int) -> Iterator[Match]:
+    """All matches of the league, in a fixed order."""
     if check_horizon(horizon) < SHORTEST:
-        raise InputError(f"the league's worlds need horizon >= {SHORTEST:,}; got {horizon:,}")
-    yield World("separated", "separated", DRIFTING, instances.separated(horizon), USUAL)
-    yield World("toggling", "toggling", DRIFTING, instances.toggling(horizon), USUAL)
+        raise InputError(f"the league's instances need horizon >= {SHORTEST:,}; got {horizon:,}")
+    yield Match("separated", "separated", DRIFTING, instances.separated(horizon), USUAL)
+    yield Match("toggling", "toggling", DRIFTING, instances.toggling(horizon), USUAL)
     for k in (1, 2, 3, 4):
-        yield World(f"common periods {k}", "common periods", DRIFTING, instances.common_periods(k, horizon), USUAL)
+        yield Match(f"common periods {k}", "common periods", DRIFTING, instances.common_periods(k, horizon), USUAL)
     for k in (1, 2, 3, 4):
-        yield World(f"equal drift {k}", "equal drift", DRIFTING, instances.equal_drift(k, horizon), USUAL)
-    yield World("sinusoid 1e-4", "sinusoid", DRIFTING, instances.sinusoid(horizon, 1e-4), USUAL)
-    yield World("walk 1e-4", "walk", DRIFTING, instances.walk(horizon, 1e-4, seed=SEED), USUAL)
-    yield World("wave 1e-4, 5 arms", "wave", DRIFTING, instances.wave(horizon, 1e-4, 5), COIN)
-    yield World("wave 1e-4, 20 arms", "wave", DRIFTING, instances.wave(horizon, 1e-4, 20), COIN)
+        yield Match(f"equal drift {k}", "equal drift", DRIFTING, instances.equal_drift(k, horizon), USUAL)
+    yield Match("sinusoid 1e-4", "sinusoid", DRIFTING, instances.sinusoid(horizon, 1e-4), USUAL)
+    yield Match("walk 1e-4", "walk", DRIFTING, instances.walk(horizon, 1e-4, seed=SEED), USUAL)
+    yield Match("wave 1e-4, 5 arms", "wave", DRIFTING, instances.wave(horizon, 1e-4, 5), COIN)
+    yield Match("wave 1e-4, 20 arms", "wave", DRIFTING, instances.wave(horizon, 1e-4, 20), COIN)
     for place, (family, (kind, draw)) in enumerate(_DRAWN.items()):
         for number in range(1, DRAWS + 1):
             rng = np.random.default_rng([SEED, place, number])
             noise = COIN if family == "fading links" or number % 2 else USUAL
-            yield World(f"{family}, draw {number}", family, kind, draw(horizon, rng), noise)
+            yield Match(f"{family}, draw {number}", family, kind, draw(horizon, rng), noise)
     for name, means in {"easy": (0.9, 0.1), "close": (0.55, 0.45), "rare successes": (0.02, 0.01)}.items():
-        yield World(f"stationary, {name}", STATIONARY, STATIONARY, instances.stationary(horizon, means), COIN)
+        yield Match(f"stationary, {name}", STATIONARY, STATIONARY, instances.stationary(horizon, means), COIN)
 
 
 def _drift(rng: np.random.Generator) -> float:

@@ -11,8 +11,8 @@ from sqlalchemy import update
 
 import driftbandits as db
 from driftbandits.client import Client, RemoteSession
-from driftbandits.service.dashboard import kept
-from driftbandits.service.dashboard.kept import open_view
+from driftbandits.service.dashboard import loading
+from driftbandits.service.dashboard.loading import open_view
 from driftbandits.service.dashboard.view_json import view_json
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.dashboard.views import View
@@ -33,7 +33,7 @@ def play(session: RemoteSession, steps: int) -> None:
 
 
 def test_a_stop_loses_nothing(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'kept.db'}"
+    url = f"sqlite:///{tmp_path / 'view.db'}"
     with serving(url) as running, Client(running.url, patience=PATIENCE) as client:
         play(client.open("button", arms=["good", "bad"], **SNOOZE), 500)
         before = view_json(running.held().view)[0]
@@ -51,7 +51,7 @@ def test_a_stop_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_kill_loses_no_more_than_what_the_policy_thought(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'kept.db'}"
+    url = f"sqlite:///{tmp_path / 'view.db'}"
     service = Process(url)
     service.wait()
     with Client(service.url, patience=PATIENCE) as client:
@@ -93,7 +93,7 @@ def test_the_events_since_are_read_from_the_log(store: Store) -> None:
 
 
 def test_too_far_behind_a_new_picture_begins(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST_BEHIND", 50)
+    monkeypatch.setattr(loading, "MOST_BEHIND", 50)
     writer = store.acquire("button")
     grow(store, writer, 100)
     assert open_view(store, writer).since == 100

@@ -1,4 +1,4 @@
-"""Worlds in a worker's memory: kept while cells share them, let go before they are too many."""
+"""Instances in a worker's memory: kept while cells share them, let go before they are too many."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ HORIZON = 100
 BYTES = HORIZON * 2 * 8
 
 built: list[float] = []
-worlds: dict[float, weakref.ref[db.Instance]] = {}
+references: dict[float, weakref.ref[db.Instance]] = {}
 
 
 def tracked(mean: float) -> db.Instance:
     """One of mean 1 is ten times as long."""
-    world = db.instances.stationary(10 * HORIZON if mean == 1 else HORIZON, (mean, 0.5))
+    instance = db.instances.stationary(10 * HORIZON if mean == 1 else HORIZON, (mean, 0.5))
     built.append(mean)
-    worlds[mean] = weakref.ref(world)
-    return world
+    references[mean] = weakref.ref(instance)
+    return instance
 
 
 def alive() -> set[float]:
     gc.collect()
-    return {mean for mean, world in worlds.items() if world() is not None}
+    return {mean for mean, instance in references.items() if instance() is not None}
 
 
 @pytest.mark.parametrize(
@@ -40,16 +40,16 @@ def alive() -> set[float]:
         ((0.1, 0.2, 1.0, 0.4), 11 * BYTES, {0.2, 1.0, 0.4}),
     ],
 )
-def test_the_worlds_used_last_are_kept(
+def test_the_instances_used_last_are_kept(
     used: tuple[float, ...], room: int, kept: set[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until what stays is no larger than the room; then the new one comes on top."""
-    monkeypatch.setattr(tasks, "_worlds", tasks._Worlds())
-    monkeypatch.setattr(tasks, "KEPT_BYTES", room)
+    monkeypatch.setattr(tasks, "_cache", tasks._InstanceCache())
+    monkeypatch.setattr(tasks, "CACHED_BYTES", room)
     grid = {"policy": "RoundRobin", "instance": "tracked", "mean": list(dict.fromkeys(used))}
     cells = {cell.columns["mean"]: cell for cell in db.Sweep(grid, instances={"tracked": {"instance": tracked}}).cells}
     built.clear()  # each was tried when the grid was checked
-    worlds.clear()
+    references.clear()
     for mean in used:
         number = cells[mean].number
         assert len(tasks.play(tasks.Task("it", (Block(number, 0, 2),), {number: cells[mean]}))) == 1
@@ -57,8 +57,8 @@ def test_the_worlds_used_last_are_kept(
     assert alive() == kept
 
 
-def test_cells_of_one_world_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "_worlds", tasks._Worlds())
+def test_cells_of_one_instance_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_cache", tasks._InstanceCache())
     grid = {"policy": ["RoundRobin", "UCB1"], "instance": "tracked", "mean": [0.1, 0.2]}
     cells = dict(enumerate(db.Sweep(grid, instances={"tracked": {"instance": tracked}}).cells))
     built.clear()

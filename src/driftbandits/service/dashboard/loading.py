@@ -1,4 +1,4 @@
-"""The View of an experiment that was just loaded: the one kept last and the events since, or all from the log."""
+"""The View of an experiment that was just loaded: the one stored last and the events since, or all from the log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 10_000
 
 def open_view(store: Store, writer: Writer) -> View:
     """A View that has seen all that the log holds, if it can be had."""
-    view = _kept(store, writer) or View(writer.experiment.session(), writer.experiment.drift)
+    view = _stored(store, writer) or View(writer.experiment.session(), writer.experiment.drift)
     if not 0 <= writer.seq - view.seq <= MOST_BEHIND:
         return View(writer.session, writer.experiment.drift)
     events = store.events(writer.experiment.id, view.seq, writer.seq)
@@ -28,7 +28,7 @@ def open_view(store: Store, writer: Writer) -> View:
     return view
 
 
-def _kept(store: Store, writer: Writer) -> View | None:
+def _stored(store: Store, writer: Writer) -> View | None:
     data = store.view(writer.experiment.id)
     try:
         return None if data is None else unpack_view(data, writer.session, writer.experiment.drift)
