@@ -14,7 +14,7 @@ WIDTH = 8
 
 
 class Look(NamedTuple):
-    """What the policy thought after a step; nan for what it has not."""
+    """What the policy believed after a step; nan for what it does not have."""
 
     step: int
     gap: float
@@ -70,8 +70,8 @@ def closed_columns(numbers: list[float], since: int) -> Closed:
 def add_up(before: Rows, asks: Asks, closed: Closed, looks: list[Look], since: int, newest: int, origin: float) -> Rows:
     """All rows from ``before``, the last and unfinished one so far, to the one that is unfinished now.
 
-    ``looks`` begins with what was known before, ``newest`` is the newest step closed before, ``origin`` is taken off
-    each reward.
+    ``looks`` begins with what was known before, ``newest`` is the newest step closed before, ``origin`` is subtracted
+    from each reward.
     """
     begin = int(before.last[0, 0])
     end = int(asks.step[-1]) if len(asks.step) else begin

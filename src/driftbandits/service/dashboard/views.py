@@ -1,4 +1,4 @@
-"""What the dashboard shows of one experiment, kept up event by event in memory that does not grow."""
+"""What the dashboard shows of one experiment, updated event by event, in bounded memory."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ class View:
         return 2 * self.step - self.pending
 
     def apply(self, events: Iterable[Event], session: Session | None) -> None:
-        """Take over the events that ``session`` made or applied since the last time.
+        """Add the events that ``session`` made or applied since the last time.
 
-        Without a session, for events of long ago, it is not seen what the policy thought.
+        Without a session, for events of long ago, the policy's belief is not recorded.
         """
         before, step, time, pending = self.step, self.step, self.time, self.open
         asks, closed, nothing = self._asks, self._closed, math.nan
