@@ -278,7 +278,7 @@ def _show_warning(message: Warning | str, *details: Any) -> None:
 
 
 def main() -> None:
-    """Entry point: bad input is one line on standard error and exit code 2; a machine that lacks something 1; Ctrl-C 130."""
+    """Entry point: bad input is one line on standard error and exit code 2; what the machine lacks 1; Ctrl-C 130."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # no δ in a pipe of Windows; better a ? than a traceback

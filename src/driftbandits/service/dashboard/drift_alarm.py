@@ -76,10 +76,10 @@ class DriftAlarm:
         waiting = self.rewards[arm] + rewards
         ready = len(waiting) // FIRST * FIRST
         self.rewards[arm] = waiting[ready:]
-        found = (self._look(arm, waiting[start : start + FIRST]) for start in range(0, ready, FIRST))
+        found = (self._test_block(arm, waiting[start : start + FIRST]) for start in range(0, ready, FIRST))
         return [alarm for alarm in found if alarm]
 
-    def _look(self, arm: int, rewards: list[tuple[float, float]]) -> Alarm | None:
+    def _test_block(self, arm: int, rewards: list[tuple[float, float]]) -> Alarm | None:
         steps, values = zip(*rewards, strict=True)
         block = Block(len(rewards), math.fsum(values), int(sum(steps)), int(min(steps)), int(max(steps)))
         mean = block.mean
