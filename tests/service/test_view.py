@@ -34,7 +34,7 @@ act = st.tuples(
 
 
 class Played:
-    """A Session played by hand, its log, and its View with what it saw at every look."""
+    """A Session played step by step, its log, and its View with the beliefs that it read."""
 
     def __init__(self, policy: db.Policy, arms: list[str], **options: Any) -> None:
         self.clock = Clock()
@@ -42,7 +42,7 @@ class Played:
         self.session.journal = []
         self.view = View(self.session)
         self.log: list[Event] = []
-        self.looks: dict[int, tuple[float, float, list[int]]] = {}
+        self.beliefs: dict[int, tuple[float, float, list[int]]] = {}
         self.open: list[str] = []
 
     def act(self, asks: int, answers: list[int], wait: float) -> None:
@@ -64,7 +64,7 @@ class Played:
             belief = self.view.belief
             gap = belief.snoozed[-1].gap if belief.snoozed else belief.gap
             known = [math.nan if value is None else value for value in (gap, belief.threshold)]
-            self.looks[len(self.log)] = (known[0], known[1], [snooze.arm for snooze in belief.snoozed])
+            self.beliefs[len(self.log)] = (known[0], known[1], [snooze.arm for snooze in belief.snoozed])
 
 
 def hash_of(id: str) -> int:
@@ -122,7 +122,7 @@ def test_any_history_in_any_bundles(policy: db.Policy, options: dict[str, Any], 
     played.commit()
     view = played.view
     view.take_in()
-    rows = base_rows(played.log, played.looks, 2)
+    rows = base_rows(played.log, played.beliefs, 2)
     origin = view.origin or 0.0
     compare(view.rows(view.whole), fold(rows, MOST), origin)
     assert len(view.whole.rest.last) + len(view.recent.rest.last) <= 2

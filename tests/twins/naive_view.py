@@ -11,8 +11,8 @@ WIDTH = 8
 Row = dict[str, Any]
 
 
-def base_rows(log: list[Event], looks: dict[int, tuple[float, float, list[int]]], n_arms: int) -> list[Row]:
-    """One row for every 8 steps. ``looks``: after a step, the gap, its threshold and the arms snoozed from then on."""
+def base_rows(log: list[Event], beliefs: dict[int, tuple[float, float, list[int]]], n_arms: int) -> list[Row]:
+    """One row for every 8 steps. ``beliefs``: after a step, the gap, its threshold and the arms snoozed since."""
     rows: list[Row] = []
     asked: dict[int, Asked] = {}
     step, newest, pending, gap, threshold, snoozed = 0, 0, 0, math.nan, math.nan, list[int]()
@@ -48,8 +48,8 @@ def base_rows(log: list[Event], looks: dict[int, tuple[float, float, list[int]]]
             if event.reward is not None:
                 probability = asked[event.step].probability
                 row["came"][asked[event.step].arm].append((event.reward, 1 / (probability or 1.0)))
-        if number + 1 in looks:
-            gap, threshold, snoozed = looks[number + 1]
+        if number + 1 in beliefs:
+            gap, threshold, snoozed = beliefs[number + 1]
         row.update(step=step, time=event.time, pending=pending, gap=gap, threshold=threshold)
     return rows
 

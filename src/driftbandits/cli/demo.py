@@ -7,7 +7,7 @@ import sys
 
 
 def demo(*, port: int = 8000, browser: bool = True) -> None:
-    """See live decisions at work: a service on a fresh database, simulated visitors, and the dashboard.
+    """Show live decisions: a service on a new database, simulated visitors, and the dashboard.
 
     Three experiments run at about 60 Decisions a second each; means drift, rewards come late or never. Ctrl-C ends
     everything and leaves nothing behind.

@@ -19,7 +19,7 @@ def league(
 ) -> None:
     """Play every policy on a fixed set of instances, and write the standings.
 
-    Stopped at any moment, the same command goes on where it was.
+    If it is stopped, the same command continues where it was.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def recommend(
     horizon
         T, the number of steps, if you know it.
     drift
-        delta, the most that a mean moves in one step, if you know it; 0 if means stand still. With --abrupt, how far
+        delta, the most that a mean moves in one step, if you know it; 0 if means do not move. With --abrupt, how far
         means jump in all, divided by T.
     noise
         How rewards scatter around means in [0, 1]; leave it out if rewards may have any unit.

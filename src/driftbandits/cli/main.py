@@ -46,7 +46,7 @@ def reproduce(
 ) -> None:
     """Run every experiment and study of the paper, and write a report.
 
-    Stopped at any moment, the same command goes on where it was. A part of other settings, of another version or cut
+    If it is stopped, the same command continues where it was. A part of other settings, of another version or cut
     short is run again.
 
     Parameters

@@ -23,7 +23,7 @@ def replay(
     plot: Path | None = None,
     save: Path | None = None,
 ) -> None:
-    """Tell from a log what other policies would have earned, and each arm alone, with 95 % intervals.
+    """Estimate from a log what other policies would have earned, and each arm alone, with 95 % intervals.
 
     For example: driftbandits replay log.csv --policy AutoTS --policy SWUCBSharp --plot replay.png
 

@@ -67,14 +67,14 @@ def settings(given: dict[str, Any]) -> Any:
 
 @token.command
 def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", store: str | None = None) -> None:
-    """Create a token and print it, this once: the store keeps no more than its hash.
+    """Create a token and print it once: the store holds only its hash.
 
     Parameters
     ----------
     name
         What it is for; revoke it by this name.
     scope
-        read: look at everything. write: also ask and tell. admin: also create, pause and archive experiments.
+        read: read everything. write: also ask and tell. admin: also create, pause and archive experiments.
     store
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """

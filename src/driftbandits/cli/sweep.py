@@ -31,8 +31,8 @@ def run(
 ) -> None:
     """Run the grid that a TOML file declares, into a directory of Parquet files; then show what came out.
 
-    Stopped, killed, or left by its cluster, the same command goes on with what is missing. The result is the same bytes
-    wherever it ran. To look at it, also while it is running: driftbandits sweep show DIRECTORY
+    If it is stopped or killed, or loses its cluster, the same command continues with what is missing. The result is the
+    same bytes wherever it ran. To look at it, also while it is running: driftbandits sweep show DIRECTORY
 
     A file may read:
 

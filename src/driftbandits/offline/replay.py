@@ -1,4 +1,4 @@
-"""replay(log, policies): what other policies would have earned on a log, and how sure that is."""
+"""replay(log, policies): what other policies would have earned on a log, and how certain that is."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def replay(
 
 
 def fixed_names(arms: Sequence[str]) -> list[str]:
-    """What choices that don't look are called in the result."""
+    """The names of fixed choices in the result."""
     return [*(f"only {arm}" for arm in arms), "Uniform", "the log"]
 
 

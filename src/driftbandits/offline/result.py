@@ -48,9 +48,9 @@ class Replay:
         return 1.0 / self.rows.least
 
     def table(self) -> pl.DataFrame:
-        """One row a policy: reward per step with its 95 % interval, the same less the log's own, and what it rests on.
+        """One row a policy: reward per step with its 95 % interval, the same less the log's own, and its rows.
 
-        ``rows`` counts what it rests on: for "replay" the steps of one replay, for "inverse propensity" the effective
+        ``rows`` counts its evidence: for "replay" the steps of one replay, for "inverse propensity" the effective
         number, for the log all. Where fewer than 100 tell about an arm, its numbers are missing.
         """
         import polars as pl
@@ -85,7 +85,7 @@ class Replay:
         return pl.DataFrame(rows)
 
     def notes(self) -> list[str]:
-        """What a reader of the table must know of this log, in sentences."""
+        """What a reader of the table must know about this log, in sentences."""
         notes = [f"{note}." for note in self.rows.notes]
         if self.policies:
             runs = f"; the mean of {self.turns} such replays is reported" if self.turns > 1 else ""

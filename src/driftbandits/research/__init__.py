@@ -1,4 +1,4 @@
-"""What the package says of the paper and of itself: reports, the league, studies, the bench, a page for each policy."""
+"""Statements about the paper and the package: reports, the league, studies, the bench, a page for each policy."""
 
 import lazy_loader
 

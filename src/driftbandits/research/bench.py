@@ -65,7 +65,7 @@ class Floor(Policy):
 def nanoseconds(
     policies: dict[str, Policy], instance: Instance, modes: Sequence[Mode | None] | None = None
 ) -> dict[str, float]:
-    """The best time a step over repeated runs, taken in turns so that a busy moment harms all alike."""
+    """The best time a step over repeated runs, taken in turns so that a busy moment affects all equally."""
     times = np.array([instance.horizon])
     jobs = {
         name: Job(policy, instance, Gaussian(0.5), times, 0, mode=mode)

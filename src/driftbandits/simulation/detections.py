@@ -100,7 +100,7 @@ def detection_table(result: Simulation) -> pl.DataFrame:
 
 
 def plot_detections(result: Simulation) -> Figure:
-    """The share of true changes that each policy has seen within so many steps; false alarms stand in the legend."""
+    """The share of true changes that each policy has seen within so many steps; false alarms are in the legend."""
     from driftbandits._common import plotting as figures
 
     delays, table = detection_delays(result), detection_table(result)

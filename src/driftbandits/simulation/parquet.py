@@ -22,7 +22,7 @@ Runs = dict[str, dict[int, Run]]
 
 
 def write_runs(path: str | os.PathLike[str], done: Runs, recipe: dict[str, Any]) -> None:
-    """Write finished runs, whole or not at all."""
+    """Write finished runs, completely or not at all."""
     import polars as pl
 
     rows = [(name, run, result) for name, runs in done.items() for run, result in sorted(runs.items())]

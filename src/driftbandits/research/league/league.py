@@ -42,8 +42,8 @@ def league(
 ) -> League:
     """Write league.html, league.parquet, standings.csv, figures and runs below ``out``.
 
-    Matches played by an earlier call are kept; ``again`` plays them once more, needed after changing the
-    package's code. Regrets depend on ``runs``, ``seed`` and ``horizon`` alone, never on ``workers``.
+    Matches played by an earlier call are kept; ``again`` plays them once more, needed after changing the package's
+    code. Regrets depend on ``runs``, ``seed`` and ``horizon`` alone, never on ``workers``.
     """
     settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_horizon(horizon, 2))
     workers = None if workers is None else check_whole("workers", workers, 1)

@@ -91,7 +91,7 @@ def told(name: str) -> str:
 
 
 def needs(words: str) -> set[str]:
-    """What ``told`` says, as a set, to compare who is told more.
+    """What ``told`` says, as a set, to compare which policy is told more.
 
     >>> sorted(needs("T and δ")), needs("nothing")
     (['T', 'δ'], set())

@@ -1,4 +1,4 @@
-"""The league's page, through the machinery of the paper's report."""
+"""The league's page, made with the code of the paper's report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""recommend(): what to use, from what one knows, by the standings of a league that ships with the package.
+"""recommend(): what to use, given what the user knows, from the standings of a league that ships with the package.
 
 The rules:
 

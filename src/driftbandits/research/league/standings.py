@@ -1,6 +1,6 @@
 """The standings: ratios of regret, first averaged inside a family of instances and then over families.
 
-All averages of ratios are geometric: half the regret here and twice the regret there is a draw.
+All averages of ratios are geometric: half the regret on one instance and twice on another cancel out.
 """
 
 from __future__ import annotations

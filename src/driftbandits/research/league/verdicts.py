@@ -1,4 +1,4 @@
-"""What this package claims of its own policies, judged from the league's runs."""
+"""What this package claims about its own policies, judged from the league's runs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def judge(runs: pl.DataFrame) -> list[Claim]:
 
 
 def rivals(regrets: pl.DataFrame, policy: str) -> set[str]:
-    """The published policies that ``policy`` is set against."""
+    """The published policies that ``policy`` is compared with."""
     known = {"T", "δ"} if policy == "AutoTS" else needs(told(policy))
     return {name for name in published(regrets) if needs(told(name)) <= known}
 

@@ -72,14 +72,14 @@ class DriftAlarm:
         """The last block of each length, and whether it waits for another one to make a longer block with."""
 
     def take(self, arm: int, rewards: list[tuple[float, float]]) -> list[Alarm]:
-        """More rewards of an arm, as (step, reward), and the alarms they raise: of those of one moment the surest."""
+        """More rewards of an arm, as (step, reward), and the alarms they raise: of several at once the surest."""
         waiting = self.rewards[arm] + rewards
         ready = len(waiting) // FIRST * FIRST
         self.rewards[arm] = waiting[ready:]
-        found = (self._look(arm, waiting[start : start + FIRST]) for start in range(0, ready, FIRST))
+        found = (self._test_block(arm, waiting[start : start + FIRST]) for start in range(0, ready, FIRST))
         return [alarm for alarm in found if alarm]
 
-    def _look(self, arm: int, rewards: list[tuple[float, float]]) -> Alarm | None:
+    def _test_block(self, arm: int, rewards: list[tuple[float, float]]) -> Alarm | None:
         steps, values = zip(*rewards, strict=True)
         block = Block(len(rewards), math.fsum(values), int(sum(steps)), int(min(steps)), int(max(steps)))
         mean = block.mean
@@ -114,7 +114,7 @@ class DriftAlarm:
         return {name: getattr(self, name) for name in ("squares", "freedom", "rewards", "tests")} | {"levels": levels}
 
     def resume(self, data: dict[str, Any]) -> None:
-        """Go on from ``as_dict``."""
+        """Continue from ``as_dict``."""
         self.squares, self.freedom, self.tests = data["squares"], data["freedom"], data["tests"]
         self.rewards = [[(step, reward) for step, reward in arm] for arm in data["rewards"]]
         self.levels = [[(Block(*block), waits) for block, waits in arm] for arm in data["levels"]]

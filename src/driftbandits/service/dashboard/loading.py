@@ -17,7 +17,7 @@ CHUNK = 10_000
 
 
 def open_view(store: Store, writer: Writer) -> View:
-    """A View that has seen all that the log holds, if it can be had."""
+    """A View of all events in the log, unless there are too many to read."""
     view = _stored(store, writer) or View(writer.experiment.session(), writer.experiment.drift)
     if not 0 <= writer.seq - view.seq <= MOST_BEHIND:
         return View(writer.session, writer.experiment.drift)

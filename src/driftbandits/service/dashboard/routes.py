@@ -111,7 +111,7 @@ async def live(
 async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:
     """Whatever changed, event by event. A refusal is an event too, and the last one."""
     listed, tick = "", 0
-    looking = Looking(service, id, span)
+    viewer = Viewer(service, id, span)
     while not request.app.state.stopping():
         try:
             if tick % LIST_EVERY == 0:
@@ -121,7 +121,7 @@ async def _events(request: Request, service: Service, id: str, span: str, after:
                     listed = news
                     yield _event("list", news)
             if id:
-                for event in await looking.news():
+                for event in await viewer.news():
                     yield event
         except DriftbanditsError as error:
             yield _event("refusal", bytes(refuse_for(error, "/v1/live").body).decode())
@@ -150,7 +150,7 @@ def _event(name: str, data: str) -> str:
     return f"event: {name}\ndata: {data}\n\n"
 
 
-class Looking:
+class Viewer:
     """What one page has seen of one experiment."""
 
     def __init__(self, service: Service, id: str, span: str) -> None:

@@ -13,8 +13,8 @@ WIDTH = 8
 """Steps in a row."""
 
 
-class Look(NamedTuple):
-    """What the policy thought after a step; nan for what it has not."""
+class BeliefAt(NamedTuple):
+    """What the policy believed after a step; nan for what it does not have."""
 
     step: int
     gap: float
@@ -67,11 +67,13 @@ def closed_columns(numbers: list[float], since: int) -> Closed:
     return Closed(row_of(came, since), step, arm, reward, probability, time, asked, told > 0)
 
 
-def add_up(before: Rows, asks: Asks, closed: Closed, looks: list[Look], since: int, newest: int, origin: float) -> Rows:
+def add_up(
+    before: Rows, asks: Asks, closed: Closed, beliefs: list[BeliefAt], since: int, newest: int, origin: float
+) -> Rows:
     """All rows from ``before``, the last and unfinished one so far, to the one that is unfinished now.
 
-    ``looks`` begins with what was known before, ``newest`` is the newest step closed before, ``origin`` is taken off
-    each reward.
+    ``beliefs`` begins with what was known before, ``newest`` is the newest step closed before, ``origin`` is subtracted
+    from each reward.
     """
     begin = int(before.last[0, 0])
     end = int(asks.step[-1]) if len(asks.step) else begin
@@ -95,9 +97,9 @@ def add_up(before: Rows, asks: Asks, closed: Closed, looks: list[Look], since: i
     cells = ((asked_cell, None), (cell, None), (cell, above), (cell, above**2), (cell, weight), (cell, weight * above))
     for index, (where, what) in enumerate(cells):
         rows.arms[:, :, index] += np.bincount(where, what, count * n_arms).reshape(count, n_arms)
-    for look, until in zip(looks, [*(look.step for look in looks[1:]), end], strict=True):
-        meanwhile = asked_in[(asks.step > look.step) & (asks.step <= until)] if look.snoozed else asked_in[:0]
-        for snooze in look.snoozed:
+    for belief, until in zip(beliefs, [*(belief.step for belief in beliefs[1:]), end], strict=True):
+        meanwhile = asked_in[(asks.step > belief.step) & (asks.step <= until)] if belief.snoozed else asked_in[:0]
+        for snooze in belief.snoozed:
             rows.arms[:, snooze.arm, ARMS.index("snoozed")] += np.bincount(meanwhile, minlength=count)
 
     rows.last[:, 0] = np.minimum(since + WIDTH * np.arange(first + 1, first + count + 1), end)
@@ -106,6 +108,6 @@ def add_up(before: Rows, asks: Asks, closed: Closed, looks: list[Look], since: i
     np.maximum.at(rows.last[:, 1], came_in, closed.time)
     pending = np.bincount(asked_in, minlength=count) - np.bincount(came_in, minlength=count)
     rows.last[:, 2] = before.last[0, 2] + np.cumsum(pending)
-    for look in looks:
-        rows.last[max(int(row_of(look.step, since)) - first, 0) :, 3:] = look.gap, look.threshold
+    for belief in beliefs:
+        rows.last[max(int(row_of(belief.step, since)) - first, 0) :, 3:] = belief.gap, belief.threshold
     return rows

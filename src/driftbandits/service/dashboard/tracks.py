@@ -28,7 +28,7 @@ class Rows(NamedTuple):
         return Rows(self.sums[start:end], self.last[start:end], self.arms[start:end])
 
     def joined(self, other: Rows) -> Rows:
-        """These rows, and behind them the others."""
+        """These rows, followed by the others."""
         return Rows(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
     def folded(self, count: int) -> Rows:

@@ -1,4 +1,4 @@
-"""A View as bytes and back, so that a restart loses nothing of the picture."""
+"""A View as bytes and back, so that a restart loses nothing that the page shows."""
 
 from __future__ import annotations
 

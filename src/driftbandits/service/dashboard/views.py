@@ -1,4 +1,4 @@
-"""What the dashboard shows of one experiment, kept up event by event in memory that does not grow."""
+"""What the dashboard shows of one experiment, updated event by event, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from driftbandits.live.decisions import Asked, Event, Told
 from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
-from driftbandits.service.dashboard.tallies import Asks, Closed, Look, add_up, ask_columns, closed_columns, row_of
+from driftbandits.service.dashboard.tallies import Asks, BeliefAt, Closed, add_up, ask_columns, closed_columns, row_of
 from driftbandits.service.dashboard.tracks import Rows, Track, empty_rows
 
 MOST_ROWS = 512
@@ -104,9 +104,9 @@ class View:
         return 2 * self.step - self.pending
 
     def apply(self, events: Iterable[Event], session: Session | None) -> None:
-        """Take over the events that ``session`` made or applied since the last time.
+        """Add the events that ``session`` made or applied since the last time.
 
-        Without a session, for events of long ago, it is not seen what the policy thought.
+        Without a session, for events of long ago, the policy's belief is not recorded.
         """
         before, step, time, pending = self.step, self.step, self.time, self.open
         asks, closed, nothing = self._asks, self._closed, math.nan
@@ -124,18 +124,18 @@ class View:
         self.step, self.time = step, time
         in_new_row = before == self.since or row_of(before, self.since) < row_of(step, self.since)
         if session and time - self.looked >= (LOOK if in_new_row else LONG_LOOK):
-            self._look(session)
+            self._read_belief(session)
         if len(asks) + len(closed) >= BUNDLE:
             self.take_in()
 
-    def _look(self, session: Session) -> None:
+    def _read_belief(self, session: Session) -> None:
         """What the policy thinks now; a snooze begins or ends when it is seen for the first time, or no longer."""
         belief = self.belief = session.policy.belief(session.state)
         self.looked = self.time
         last = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
         gap, threshold = last.gap if last else belief.gap, belief.threshold
         gap, threshold = (math.nan if value is None else value for value in (gap, threshold))
-        self._looks.append(Look(self.step, gap, threshold, belief.snoozed))
+        self._beliefs.append(BeliefAt(self.step, gap, threshold, belief.snoozed))
         for index, span in enumerate(self.snoozes):
             if span.end is None and span.snooze not in belief.snoozed:
                 self.snoozes[index] = span._replace(end=self.step)
@@ -155,7 +155,7 @@ class View:
         gap, threshold = self.unfinished.last[0, 3:].tolist()
         self._asks: list[float] = []
         self._closed: list[float] = []
-        self._looks = [Look(self.step, gap, threshold, self.snoozed)]
+        self._beliefs = [BeliefAt(self.step, gap, threshold, self.snoozed)]
 
     def take_in(self) -> None:
         """Add up the events that wait."""
@@ -163,7 +163,7 @@ class View:
         known = closed.reward[~np.isnan(closed.reward)]
         if self.origin is None and len(known):
             self.origin = float(known[0])
-        rows = add_up(self.unfinished, asks, closed, self._looks, self.since, self.newest, self.origin or 0.0)
+        rows = add_up(self.unfinished, asks, closed, self._beliefs, self.since, self.newest, self.origin or 0.0)
         done = len(rows.last) - 1
         self.whole.add(rows.part(0, done))
         self.recent.add(rows.part(0, done))

@@ -1,1 +1,1 @@
-"""The service's HTTP: routes, the JSON they speak, who may call them, and every refusal."""
+"""The service's HTTP: routes, the JSON they exchange, who may call them, and every refusal."""

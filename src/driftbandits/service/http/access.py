@@ -20,7 +20,7 @@ MOST_CACHED = 10_000
 
 
 class NoTokenError(DriftbanditsError):
-    """The request has no token that is good (401)."""
+    """The request has no valid token (401)."""
 
 
 class ForbiddenError(DriftbanditsError):

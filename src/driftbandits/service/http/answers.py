@@ -1,4 +1,4 @@
-"""Requests with an Idempotency-Key: sent twice, done once, answered twice the same."""
+"""Requests with an Idempotency-Key: sent twice, done once, with the same response both times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Answers:
         self._asking = False
 
     async def once(self, scope: int, key: str, digest: str, do: Callable[[], Awaitable[str]]) -> str:
-        """The answer to ``key`` in its ``scope``: the one given before, or what ``do`` answers now.
+        """The answer to ``key`` in its ``scope``: the one given before, or what ``do`` returns now.
 
         ``do`` must keep its answer in the Store, in one transaction with what it did.
         """

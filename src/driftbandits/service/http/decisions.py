@@ -78,7 +78,7 @@ async def tell(request: Request) -> Response:
 
 @fast.post("/tell_many", **described(models.ToldMany, models.TellMany))
 async def tell_many(request: Request) -> Response:
-    """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
+    """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
     service = await admit(request, "write")
     body = await request.body()
     rewards = TELL_MANY.validate_json(body)["rewards"]
@@ -100,7 +100,7 @@ SHORTCUTS = {"ask": ask, "ask_many": ask_many, "tell": tell, "tell_many": tell_m
 async def explain(
     request: Request, experiment: str, decision: Annotated[str, Path(description="A Decision's id.")]
 ) -> dict[str, Any]:
-    """Why that arm: what the policy knew and thought at that Decision, however long ago."""
+    """Why that arm: what the policy knew and believed at that Decision, however long ago."""
     service = await admit(request, "read")
     held = service.holdings.here(experiment)
     if held is not None:

@@ -87,7 +87,7 @@ def explain_invalid(errors: Any) -> str:
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """From here on nothing is answered in another shape."""
+    """Make all errors of the application use this shape."""
 
     async def on_error(request: Request, error: Exception) -> Response:
         return refuse_for(error, request.url.path)

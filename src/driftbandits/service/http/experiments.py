@@ -76,7 +76,7 @@ async def get(request: Request, experiment: str) -> models.Experiment:
 
 @router.post("/{experiment}/pause")
 async def pause(request: Request, experiment: str) -> models.Experiment:
-    """Make no Decisions for a while; rewards are still taken."""
+    """Make no Decisions for a while; rewards are still accepted."""
     return await _set_status(request, experiment, "paused")
 
 

@@ -1,6 +1,6 @@
-"""What every request passes: the limit on its body, the count of responses, and a short way for asks and tells.
+"""What every request passes: the limit on its body, the count of responses, and a fast path for asks and tells.
 
-FastAPI's way from a request to its endpoint costs more than a whole ask. The endpoints of ``decisions.fast`` take the
+FastAPI's path from a request to its endpoint costs more than a whole ask. The endpoints of ``decisions.fast`` take the
 request as it is, so nothing is lost when they are called from here; FastAPI describes them to OpenAPI.
 """
 
@@ -23,7 +23,7 @@ Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Gate:
-    """Stands before ``app``, and refuses bodies of more than ``most_body`` bytes, whatever they say of themselves.
+    """Wraps ``app``, and refuses bodies of more than ``most_body`` bytes, whatever their headers say.
 
     ``shortcuts`` are endpoints by the last part of their path, behind ``PREFIX`` and an experiment's id.
     """

@@ -76,7 +76,7 @@ class TellMany(TypedDict):
 
 
 class Decision(BaseModel):
-    """Pull ``arm``, and tell the reward under ``id`` before ``due`` (seconds since 1970; null: whenever)."""
+    """Pull ``arm``, and tell the reward under ``id`` before ``due`` (seconds since 1970; null: any time)."""
 
     id: str
     arm: str
@@ -91,19 +91,19 @@ class Decisions(BaseModel):
 
 
 class Told(BaseModel):
-    """What became of a reward."""
+    """The outcome of a reward."""
 
     outcome: Outcome
 
 
 class ToldMany(BaseModel):
-    """What became of each reward, in order."""
+    """The outcome of each reward, in order."""
 
     outcomes: list[Outcome]
 
 
 class Experiment(BaseModel):
-    """An experiment as it was declared, and where it stands.
+    """An experiment as it was declared, and its status.
 
     ``step``, ``open`` and ``learnt`` count its Decisions, those that wait, and the rewards learnt; they are null where
     this service does not hold it. ``events`` is the length of its log.
@@ -136,7 +136,7 @@ class Experiments(BaseModel):
 
 
 class Error(BaseModel):
-    """A refusal. ``message`` names the value, the limit and the way out."""
+    """A refusal. ``message`` names the value, the limit and what to do."""
 
     error: str
     message: str
