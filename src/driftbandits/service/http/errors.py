@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
 from driftbandits.service.core.held import ArchivedError, PausedError
@@ -53,7 +54,7 @@ def refuse_for(error: Exception, path: str) -> Response:
     if isinstance(error, RequestValidationError | ValidationError):
         return refuse(422, "input", explain_invalid(error.errors()))
     if isinstance(error, HTTPException) and error.status_code == 400:
-        return refuse(422, "input", "the body is not JSON in UTF-8")
+        return refuse(422, "input", "the body is not JSON in UTF-8, or a number in it has too many digits")
     if isinstance(error, HTTPException):
         code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
         return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))
@@ -80,7 +81,7 @@ def explain_invalid(errors: Any) -> str:
     lines = []
     for found in list(errors)[:5]:
         where = ".".join(str(part) for part in found["loc"] if part != "body")
-        got = repr(found.get("input"))
+        got = shown(found.get("input"))
         said = found["msg"][0].lower() + found["msg"][1:]
         lines.append(f"{where + ': ' if where else ''}{said}; got {got if len(got) < 80 else got[:77] + '...'}")
     return "; ".join(lines)
