@@ -12,7 +12,7 @@ help:
 	@echo "make test         checks, doctests and tests"
 	@echo "make soak         the long tests: ten minutes of random policies, 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
-	@echo "make docs         a page for each policy, docs/policies"
+	@echo "make docs         a page for each policy, docs/policies, and the picture of the rooms, docs/rooms.svg"
 	@echo "make package      wheel and sdist, checked, installed elsewhere and tried"
 	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"
 	@echo "make bench-peers  the same workload in other libraries"
@@ -45,6 +45,7 @@ check: $(READY)
 
 docs: $(READY)
 	@$(BIN)/python -m driftbandits.research.pages docs/policies
+	@$(BIN)/python tests/support/rooms.py docs/rooms.svg
 
 PACKAGE := .package/.ready
 
