@@ -4,15 +4,16 @@ BIN := .venv/bin
 READY := .venv/.ready
 INSTALL := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help reproduce demo test soak check docs package bench bench-peers clean
+.PHONY: help reproduce demo test quick soak check docs package bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
 	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
+	@echo "make quick        the tests of what changed since main, without the slow ones"
 	@echo "make soak         the long tests: ten minutes of random policies, 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
-	@echo "make docs         a page for each policy, docs/policies"
+	@echo "make docs         a page for each policy, docs/policies, and the picture of the rooms, docs/rooms.svg"
 	@echo "make package      wheel and sdist, checked, installed elsewhere and tried"
 	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"
 	@echo "make bench-peers  the same workload in other libraries"
@@ -34,6 +35,9 @@ demo: $(READY)
 test: check
 	@$(BIN)/python -m pytest -n 2
 
+quick: $(READY)
+	@$(BIN)/python tests/quick.py
+
 soak: $(READY)
 	@PYTHONPATH=tests/support:tests/twins $(BIN)/python tests/soak.py
 
@@ -45,6 +49,7 @@ check: $(READY)
 
 docs: $(READY)
 	@$(BIN)/python -m driftbandits.research.pages docs/policies
+	@$(BIN)/python tests/support/rooms.py docs/rooms.svg
 
 PACKAGE := .package/.ready
 

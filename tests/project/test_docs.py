@@ -25,17 +25,39 @@ def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     policies = tmp_path / "src" / "driftbandits" / "policies"
     (policies / "epsilongreedy.py").write_text(file, encoding="utf-8")
-    registry = (policies / "__init__.py").read_text(encoding="utf-8")
-    first = "from driftbandits.policies.base import Policy\n"
-    assert first in registry
-    registry = registry.replace(first, first + line)
-    assert "for policy in (" in registry
-    registry = registry.replace("for policy in (", "for policy in (EpsilonGreedy, ", 1)
-    (policies / "__init__.py").write_text(registry, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
-    for program in (check, "from driftbandits.policies import POLICIES; assert 'EpsilonGreedy' in POLICIES"):
-        answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
-        assert answer.returncode == 0, answer.stderr
+    with (policies / "__init__.pyi").open("a", encoding="utf-8") as listed:
+        listed.write(line)
+    (tmp_path / "typed.py").write_text(TYPED, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "MYPYPATH": str(tmp_path / "src")}
+    for program in (["-c", check], ["-c", FOLLOWS], ["-m", "mypy", "--strict", "--follow-imports=silent", "typed.py"]):
+        answer = subprocess.run(
+            [sys.executable, *program], capture_output=True, text=True, env=environment, cwd=tmp_path
+        )
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+FOLLOWS = """
+import driftbandits as db
+from driftbandits.policies import make_policy
+from driftbandits.research import bench, pages
+from driftbandits.research.league.worlds import told, worlds
+from driftbandits.sweep.grid import KINDS
+
+name = "EpsilonGreedy"
+assert name in dir(db) and name in db.__all__ and db.POLICIES[name] is db.EpsilonGreedy
+assert make_policy(name, epsilon=0.2, horizon=10) == db.EpsilonGreedy(0.2)
+assert name in KINDS["policy"]
+assert name in next(worlds(5_000)).entrants() and told(name) == "nothing"
+assert name in pages.page(name) and f"[{name}]({name}.md) | With probability epsilon" in pages.index()
+bench.nanoseconds = lambda policies, world: dict.fromkeys(policies, 1.0)
+assert {"policy": name, **dict.fromkeys(("ns_K=2", "floor_K=2", "ns_K=20", "floor_K=20"), 1.0)} in bench.every_policy()
+"""
+TYPED = """
+import driftbandits as db
+
+step: float = db.EpsilonGreedy(epsilon=0.2).step
+wrong: str = db.EpsilonGreedy(epsilon=0.2).step  # type: ignore[assignment]
+"""
 
 
 def test_ten_lines_are_ten_lines() -> None:
