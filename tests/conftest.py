@@ -6,6 +6,8 @@ from types import ModuleType
 
 import pytest
 
+pytest_plugins = ["comparison"]
+
 HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "serving"}
 """Modules of tests/support whose users start something."""
 LONG = {

@@ -1,8 +1,9 @@
-"""Policies that meet on a small instance."""
+"""Policies that meet on a small instance, and what came of it: fixtures for every test."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import driftbandits as db
 from stubborn import Stubborn
@@ -20,3 +21,13 @@ def same(one: db.Simulation, other: db.Simulation, name: str) -> bool:
     """Whether two simulations of a policy agree to the last bit."""
     pairs = [(getattr(one, part)[name], getattr(other, part)[name]) for part in ("regret", "realised", "pulls")]
     return all(np.array_equal(a, b) for a, b in pairs)
+
+
+@pytest.fixture(scope="session")
+def world() -> db.Instance:
+    return db.instances.sinusoid(horizon=T, drift=1e-3)
+
+
+@pytest.fixture(scope="session")
+def result(world: db.Instance) -> db.Simulation:
+    return db.simulate(POLICIES, world, runs=6, seed=11, workers=1, events=True)
