@@ -52,6 +52,8 @@ class Instance:
     def __init__(self, means: Any, *, name: str = "instance", drift: float | None = None) -> None:
         self.means = _checked(means)
         self.name = name
+        self.drift = drift
+        """The drift limit that was declared, if one was: to ``Instance``, or to the family that made it."""
         self.recipe: dict[str, Any] | None = None
         """How to build the instance again, when a family made it."""
         if drift is not None:
@@ -192,6 +194,8 @@ def family(function: Callable[P, Instance]) -> Callable[P, Instance]:
         bound.apply_defaults()
         arguments = {name: _plain(value) for name, value in bound.arguments.items()}
         instance.recipe = {"family": function.__name__, "arguments": arguments}
+        if arguments.get("drift") is not None:
+            instance.drift = float(arguments["drift"])
         return instance
 
     FAMILIES[function.__name__] = build

@@ -13,23 +13,10 @@ from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.base import check_shape
 from driftbandits.instances.noise import Noise
+from driftbandits.policies.registry import told_by
 
 SHORT = 1 << 16
 """Steps of the world in which a cell of longer horizon is tried before anything runs."""
-
-
-def _drift(world: Instance) -> float:
-    """The drift limit that the world's family was given; of a world without one, the drift it has."""
-    given = world.recipe["arguments"].get("drift") if world.recipe else None
-    return world.drift_limit if given is None else float(given)
-
-
-TOLD: dict[str, Callable[[Instance], Any]] = {
-    "horizon": lambda world: world.horizon,
-    "drift": _drift,
-    "best_arms": lambda world: world.best_arm,
-}
-"""What a policy is told of its world when the grid does not say."""
 
 
 @functools.cache
@@ -72,15 +59,13 @@ class Cell:
             arguments["seed"] = arguments.get("seed", 0) + run
         return self.family(**arguments)
 
-    @property
-    def told_by_world(self) -> list[str]:
-        """What the policy is told by its world."""
-        wanted = parameters_of(self.policy)
-        return [name for name in TOLD if name in wanted and name not in self.policy_arguments]
+    def told_by(self, world: Instance) -> dict[str, Any]:
+        """What the policy is told by its world: what the grid leaves open."""
+        return told_by(world, set(parameters_of(self.policy)) - self.policy_arguments.keys())
 
     def make_policy(self, world: Instance) -> Any:
         """The policy for a world."""
-        return self.policy(**{name: TOLD[name](world) for name in self.told_by_world}, **self.policy_arguments)
+        return self.policy(**self.told_by(world), **self.policy_arguments)
 
     def make_noise(self) -> Noise:
         """The noise."""

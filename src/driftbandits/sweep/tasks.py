@@ -74,7 +74,7 @@ def play(task: Task) -> list[Played]:
 
 def _job(cell: Cell, run: int, similar: Job | None) -> Job:
     world = cell.world(run) if cell.fresh_world else _worlds.get(cell.world_key, cell.world)
-    if similar is not None and not cell.told_by_world:
+    if similar is not None and not cell.told_by(world):
         return similar.elsewhere(world)
     with _preparing:
         job = Job(cell.make_policy(world), world, cell.make_noise(), np.array([world.horizon]), cell.seed)
