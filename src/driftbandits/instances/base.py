@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_drift, check_horizon, check_whole
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
@@ -18,7 +19,6 @@ from driftbandits.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 P = ParamSpec("P")
 
 ROUNDING = 1e-12

@@ -8,17 +8,16 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.simulation.engine import Job
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 VERSION = version("driftbandits")
 KEPT_BYTES = 256 << 20

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 ENDINGS = ("svg", "png", "pdf")
 POINTS = 100
