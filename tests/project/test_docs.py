@@ -40,14 +40,14 @@ FOLLOWS = """
 import driftbandits as db
 from driftbandits.policies import make_policy
 from driftbandits.research import bench, pages
-from driftbandits.research.league.worlds import told, worlds
+from driftbandits.research.league.matches import matches, told
 from driftbandits.sweep.grid import KINDS
 
 name = "EpsilonGreedy"
 assert name in dir(db) and name in db.__all__ and db.POLICIES[name] is db.EpsilonGreedy
 assert make_policy(name, epsilon=0.2, horizon=10) == db.EpsilonGreedy(0.2)
 assert name in KINDS["policy"]
-assert name in next(worlds(5_000)).entrants() and told(name) == "nothing"
+assert name in next(matches(5_000)).entrants() and told(name) == "nothing"
 assert name in pages.page(name) and f"[{name}]({name}.md) | With probability epsilon" in pages.index()
 bench.nanoseconds = lambda policies, world: dict.fromkeys(policies, 1.0)
 assert {"policy": name, **dict.fromkeys(("ns_K=2", "floor_K=2", "ns_K=20", "floor_K=20"), 1.0)} in bench.every_policy()

@@ -104,7 +104,7 @@ def simulate(
     policy
         The name of a policy; repeat it for more. SnoozeIt and its three rivals unless given.
     drift
-        The drift limit that policies are told; the instance's own unless given.
+        The drift limit that policies are told; unless given, the one the instance declares, or else the one it has.
     noise
         How rewards scatter around their mean.
     runs
@@ -126,13 +126,9 @@ def simulate(
     if plot is not None:
         figure_ending(plot)  # before the work, not after it
     built = _instance(instance)
-    known = {
-        "horizon": built.horizon,
-        "drift": built.drift_limit if drift is None else drift,
-        "best_arms": built.best_arm,
-    }
+    known = {} if drift is None else {"drift": drift}
     names = policy or ["SnoozeIt", "SWUCBSharp", "Rexp3", "Exp3S"]
-    policies = {name: make_policy(name, **known) for name in names}
+    policies = {name: make_policy(name, built, **known) for name in names}
     model = {"gaussian": noises.Gaussian, "bernoulli": noises.Bernoulli, "bounded": noises.Bounded}[noise]()
     result = simulate(policies, built, model, runs=runs, seed=seed, workers=workers, keep=keep)
     _print_summary(result)

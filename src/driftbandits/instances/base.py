@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_drift, check_horizon, check_whole
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
@@ -18,7 +19,6 @@ from driftbandits.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 P = ParamSpec("P")
 
 ROUNDING = 1e-12
@@ -52,6 +52,8 @@ class Instance:
     def __init__(self, means: Any, *, name: str = "instance", drift: float | None = None) -> None:
         self.means = _checked(means)
         self.name = name
+        self.drift = drift
+        """The drift limit that was declared, if one was: to ``Instance``, or to the family that made it."""
         self.recipe: dict[str, Any] | None = None
         """How to build the instance again, when a family made it."""
         if drift is not None:
@@ -192,6 +194,8 @@ def family(function: Callable[P, Instance]) -> Callable[P, Instance]:
         bound.apply_defaults()
         arguments = {name: _plain(value) for name, value in bound.arguments.items()}
         instance.recipe = {"family": function.__name__, "arguments": arguments}
+        if arguments.get("drift") is not None:
+            instance.drift = float(arguments["drift"])
         return instance
 
     FAMILIES[function.__name__] = build

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_whole
-from driftbandits.instances.base import HORIZON, Array, Instance, check_shape, family
+from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 
 PATHS = 16
 """Echoes a link is the sum of: enough for the amplitude to be nearly Rayleigh distributed."""

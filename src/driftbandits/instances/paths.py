@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from driftbandits.instances.base import Array
+from driftbandits._common.arrays import Array
 
 Plan: TypeAlias = "tuple[tuple[float, int], ...]"
 """(fraction, direction): go that way until that fraction of the horizon; the last fraction is 1."""

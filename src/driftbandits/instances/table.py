@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits.errors import InputError
-from driftbandits.instances.base import FAMILIES, Array, Instance
+from driftbandits.instances.base import FAMILIES, Instance
 
 if TYPE_CHECKING:
     import polars as pl

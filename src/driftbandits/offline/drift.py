@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import loop
 from driftbandits.errors import InputError
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 GAINS = np.concatenate([[0.0], 2.0 ** (np.arange(-80, -3) / 4)])
 """Steady gains that are tried: none, and 2^-20 to 2^-1 by factors of 2^(1/4)."""

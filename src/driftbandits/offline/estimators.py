@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.threads import GoOn
 from driftbandits._compile.kernels import loop
 from driftbandits._compile.loops import make_replay
 from driftbandits._compile.player import Player
 from driftbandits.offline.trust import Evidence
 from driftbandits.simulation.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, stream
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 MEMORY = 100.0
 """Pulls over which the baseline of an arm is averaged."""

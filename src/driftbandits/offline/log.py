@@ -6,10 +6,11 @@ import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import LARGEST_REWARD
 from driftbandits.errors import InputError
 from driftbandits.offline.drift import DriftEstimate, estimate_drift
@@ -17,7 +18,6 @@ from driftbandits.offline.drift import DriftEstimate, estimate_drift
 if TYPE_CHECKING:
     import polars as pl
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 NEEDED = ("step", "arm", "reward")
 ENDINGS = (".csv", ".parquet", ".jsonl")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import LARGEST_REWARD, check_drift, check_whole
 from driftbandits._common.threads import cores, in_threads
 from driftbandits.errors import InputError
@@ -21,7 +22,6 @@ from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
 if TYPE_CHECKING:
     import polars as pl
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST_PARTS = 40
 PART = 25

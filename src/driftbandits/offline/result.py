@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.intervals import t_quantile
 from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 LOG = "the log"
 MOST_CURVES = 5

@@ -8,15 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import loop
 from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 RARE = 1e-4
 """A log that claims what has no more chance than this is not believed."""

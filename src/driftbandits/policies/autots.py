@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.belief import Belief, gaussian_belief
 from driftbandits.policies._parts.posteriors import beta_moments, draw_beta
@@ -31,8 +32,6 @@ ROUNDING = 1e-24
 
 _VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
 """How many different rewards there were, 3 meaning more than two; the first two; whether an arm had both."""
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class AutoTSState(NamedTuple):

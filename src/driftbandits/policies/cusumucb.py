@@ -10,6 +10,7 @@ import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
+from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -102,16 +103,7 @@ class CUSUMUCB(Policy):
         arms = state.arms
         if rng.random() < state.run[0].alpha:
             return int(rng.random() * len(arms))
-        width = self.xi * math.log(max(state.run[0].valid, 1))
-        best, best_index = 0, -np.inf
-        for arm in range(len(arms)):
-            if arms[arm].count == 0:
-                return arm
-            share = 1.0 / arms[arm].count
-            index = arms[arm].total * share + math.sqrt(width * share)
-            if index > best_index:
-                best, best_index = arm, index
-        return best
+        return highest_index(arms, self.xi * math.log(max(state.run[0].valid, 1)))
 
     def update(self, state: CUSUMUCBState, arm: int, reward: float) -> None:
         run, pulled = state.run[0], state.arms[arm]

@@ -11,6 +11,7 @@ import numpy as np
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
+from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
 
 NEVER = 1 << 60
@@ -110,16 +111,7 @@ class MUCB(Policy):
         place = (elapsed + 1) % run.period
         if 1 <= place <= len(arms):
             return place - 1  # type: ignore[no-any-return]
-        width = 2.0 * math.log(elapsed + 1)
-        best, best_index = 0, -np.inf
-        for arm in range(len(arms)):
-            if arms[arm].count == 0:
-                return arm
-            share = 1.0 / arms[arm].count
-            index = arms[arm].total * share + math.sqrt(width * share)
-            if index > best_index:
-                best, best_index = arm, index
-        return best
+        return highest_index(arms, 2.0 * math.log(elapsed + 1))
 
     def update(self, state: MUCBState, arm: int, reward: float) -> None:
         run, pulled, recent = state.run[0], state.arms[arm], state.recent

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Collection
 from dataclasses import fields
 from typing import Any
 
 from driftbandits import policies
 from driftbandits.errors import InputError
+from driftbandits.instances import Instance
 from driftbandits.policies.base import Policy
 from driftbandits.policies.doubling import Doubling
 
@@ -16,8 +18,32 @@ POLICIES: dict[str, type[Policy]] = {each.__name__: each for each in _listed if 
 """Every policy of the package; not Doubling, which needs another one to begin with."""
 
 
-def make_policy(name: str, **known: Any) -> Policy:
+_TELLS: dict[str, Callable[[Instance], Any]] = {
+    "horizon": lambda world: world.horizon,
+    "drift": lambda world: world.drift_limit if world.drift is None else world.drift,
+    "best_arms": lambda world: world.best_arm,
+}
+
+
+def told_by(world: Instance, parameters: Collection[str]) -> dict[str, Any]:
+    """What a world tells a policy that has these parameters: the horizon, the drift, the best arms.
+
+    The drift is the one that the world declares; a world that declares none tells the one it has. A policy is promised
+    an upper bound, and the declared one is the same for every horizon and every draw of a family. The largest step
+    that a world happens to make differs from it by rounding, and in a world cut short before it moves it is 0, for
+    which many a tuning is undefined.
+
+    >>> from driftbandits import instances
+    >>> told_by(instances.toggling(horizon=100, drift=0.01), ["horizon", "drift", "sigma"])
+    {'horizon': 100, 'drift': 0.01}
+    """
+    return {name: tell(world) for name, tell in _TELLS.items() if name in parameters}
+
+
+def make_policy(name: str, world: Instance | None = None, /, **known: Any) -> Policy:
     """The policy called ``name``, given whatever of ``known`` (horizon, drift, ...) it has a parameter for.
+
+    What ``known`` leaves open, the policy is told by its ``world``, if there is one: see ``told_by``.
 
     >>> make_policy("SWUCBSharp", horizon=1_000, drift=0.01)
     SWUCBSharp(horizon=1000, drift=0.01, nu=None, alpha=None, lam=None)
@@ -29,4 +55,5 @@ def make_policy(name: str, **known: Any) -> Policy:
         hint = f"did you mean {near[0]}? " if near else ""
         raise InputError(f"unknown policy {name!r}; {hint}known: {', '.join(sorted(POLICIES))}")
     wanted = {field.name for field in fields(POLICIES[name])}  # type: ignore[arg-type]
-    return POLICIES[name](**{key: value for key, value in known.items() if key in wanted})
+    told = {} if world is None else told_by(world, wanted - known.keys())
+    return POLICIES[name](**told, **{key: value for key, value in known.items() if key in wanted})

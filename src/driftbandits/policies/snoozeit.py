@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,30 +13,20 @@ from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
-    forget_windows,
+    SnoozeState,
+    begin_episode,
     has_room,
-    sides,
     some_window_is_near,
+    start_windows,
     threshold_at,
     windows_belief,
     with_room,
 )
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.base import Policy, records
 from driftbandits.theory.constants import C1
 from driftbandits.theory.feasibility import explain_feasibility
 
 PICKS = ("largest", "smallest")
-
-
-class SnoozeItState(NamedTuple):
-    """``sums[m]`` is arm 0's rewards less arm 1's over the first m steps of the episode."""
-
-    rule: Records
-    run: Records
-    sides: Records
-    sums: np.ndarray[Any, np.dtype[np.float64]]
-    links: np.ndarray[Any, np.dtype[np.int32]]
-    event: Records
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ class SnoozeIt(Policy):
             "buffer": gap / ((3 if released else 6) * self.drift) if self.drift > 0 else math.inf,
         }
 
-    def init(self, n_arms: int) -> SnoozeItState:
+    def init(self, n_arms: int) -> SnoozeState:
         self.check_arms(n_arms)
         rule = records(
             1,
@@ -121,43 +111,22 @@ class SnoozeIt(Policy):
         rule.whole_phase = self.variant == "original"
         rule.released = self.variant == "released"
         rule.smallest = (self.pick or ("smallest" if rule[0].released else "largest")) == "smallest"
-        state = SnoozeItState(
-            rule,
-            records(1, t="i8", start="i8", next="i8", snoozed="i8", wake="f8"),
-            sides(),
-            np.zeros(1),
-            np.zeros((1, 2), np.int32),
-            records(
-                1,
-                count="i8",
-                start="i8",
-                passed="i8",
-                arm="i8",
-                window="i8",
-                gap="f8",
-                buffer="f8",
-                snoozed="i8",
-                until="f8",
-            ),
-        )
-        _begin_episode(state)
-        return state
+        return start_windows(rule, gap="f8", buffer="f8")
 
-    def reserve(self, state: SnoozeItState, steps: int) -> SnoozeItState:
+    def reserve(self, state: SnoozeState, steps: int) -> SnoozeState:
         """Room for the current active phase and ``steps`` more; gives back what an ended phase left behind."""
-        sums, links = with_room(state, steps)
-        return state if sums is state.sums else state._replace(sums=sums, links=links)
+        return with_room(state, steps)
 
-    def has_room(self, state: SnoozeItState, steps: int) -> bool:
+    def has_room(self, state: SnoozeState, steps: int) -> bool:
         return has_room(state, steps)
 
-    def belief(self, state: SnoozeItState) -> Belief:
+    def belief(self, state: SnoozeState) -> Belief:
         return windows_belief(state, float(state.event[0].gap), every=2 if self.variant == "released" else 1)
 
-    def select(self, state: SnoozeItState, rng: np.random.Generator) -> int:
+    def select(self, state: SnoozeState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]
 
-    def update(self, state: SnoozeItState, arm: int, reward: float) -> None:
+    def update(self, state: SnoozeState, arm: int, reward: float) -> None:
         run = state.run[0]
         run.t += 1
         if run.snoozed >= 0:
@@ -174,23 +143,15 @@ class SnoozeIt(Policy):
 
 
 @kernel
-def _begin_episode(state: SnoozeItState) -> None:
-    run = state.run[0]
-    run.start = run.t
-    run.snoozed = -1
-    forget_windows(state)
-
-
-@kernel
-def _respawn(state: SnoozeItState, arm: int) -> None:
+def _respawn(state: SnoozeState, arm: int) -> None:
     """The snoozed arm is active again. The least recently pulled arm goes first; if released, the better one."""
     run = state.run[0]
     run.next = 1 - run.snoozed if state.rule[0].released else 1 - arm
-    _begin_episode(state)
+    begin_episode(state)
 
 
 @kernel
-def _conclude(state: SnoozeItState, m: int, window: int, arm: int) -> None:
+def _conclude(state: SnoozeState, m: int, window: int, arm: int) -> None:
     """The test passed with this window: write the event, and snooze the arm behind or end the episode."""
     run, rule, event = state.run[0], state.rule[0], state.event[0]
     lead = state.sums[m] - state.sums[m - 2 * window]
@@ -214,11 +175,11 @@ def _conclude(state: SnoozeItState, m: int, window: int, arm: int) -> None:
         if run.t >= run.wake:
             _respawn(state, arm)
     else:
-        _begin_episode(state)
+        begin_episode(state)
 
 
 @kernel
-def _passing_window(state: SnoozeItState, m: int) -> int:
+def _passing_window(state: SnoozeState, m: int) -> int:
     """Look at the windows one by one: done once an episode, so a step still costs O(1) amortised."""
     rule, sums = state.rule[0], state.sums
     shortest, longest = rule.shortest_window, m // 2

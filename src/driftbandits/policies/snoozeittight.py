@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,31 +12,21 @@ from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_f
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
-    forget_windows,
+    SnoozeState,
+    begin_episode,
     has_room,
-    sides,
     some_window_is_near,
+    start_windows,
     threshold_at,
     windows_belief,
     with_room,
 )
-from driftbandits.policies.base import Policy, Records, records
+from driftbandits.policies.base import Policy, records
 
 RHO = 3.0
 """In the radius of a paired difference; a union bound over all windows makes its failures rarer than 1/T."""
 PASS = 1.5
 """The test passes at this many radii. See ``docs/beyond-the-paper.md`` for why."""
-
-
-class SnoozeItTightState(NamedTuple):
-    """``sums[m]`` is arm 0's rewards less arm 1's over the first m steps of the episode."""
-
-    rule: Records
-    run: Records
-    sides: Records
-    sums: np.ndarray[Any, np.dtype[np.float64]]
-    links: np.ndarray[Any, np.dtype[np.int32]]
-    event: Records
 
 
 @dataclass(frozen=True)
@@ -76,45 +66,35 @@ class SnoozeItTight(Policy):
         radius = self.confidence * math.sqrt(RHO * math.log(self.horizon))
         return {"radius": radius, "threshold": PASS * radius}
 
-    def init(self, n_arms: int) -> SnoozeItTightState:
+    def init(self, n_arms: int) -> SnoozeState:
         self.check_arms(n_arms)
         rule = records(1, shortest_window="i8", threshold="f8", slack="f8", first_threshold="f8", radius="f8")
         for name, value in self.parameters(n_arms).items():
             rule[name] = value
         rule.shortest_window = 1
         rule.first_threshold = threshold_at(rule[0], 1)
-        state = SnoozeItTightState(
-            rule,
-            records(1, t="i8", start="i8", next="i8", snoozed="i8", wake="f8"),
-            sides(),
-            np.zeros(1),
-            np.zeros((1, 2), np.int32),
-            records(1, count="i8", start="i8", passed="i8", arm="i8", window="i8", lead="f8", snoozed="i8", until="f8"),
-        )
-        _begin_episode(state)
-        return state
+        return start_windows(rule, lead="f8")
 
-    def reserve(self, state: SnoozeItTightState, steps: int) -> SnoozeItTightState:
+    def reserve(self, state: SnoozeState, steps: int) -> SnoozeState:
         """Room for the current active phase and ``steps`` more; gives back what an ended phase left behind."""
-        sums, links = with_room(state, steps)
-        return state if sums is state.sums else state._replace(sums=sums, links=links)
+        return with_room(state, steps)
 
-    def has_room(self, state: SnoozeItTightState, steps: int) -> bool:
+    def has_room(self, state: SnoozeState, steps: int) -> bool:
         return has_room(state, steps)
 
-    def belief(self, state: SnoozeItTightState) -> Belief:
+    def belief(self, state: SnoozeState) -> Belief:
         return windows_belief(state, float(state.event[0].lead))
 
-    def select(self, state: SnoozeItTightState, rng: np.random.Generator) -> int:
+    def select(self, state: SnoozeState, rng: np.random.Generator) -> int:
         return state.run[0].next  # type: ignore[no-any-return]
 
-    def update(self, state: SnoozeItTightState, arm: int, reward: float) -> None:
+    def update(self, state: SnoozeState, arm: int, reward: float) -> None:
         run = state.run[0]
         run.t += 1
         if run.snoozed >= 0:
             if run.t >= run.wake:
                 run.next = 1 - arm
-                _begin_episode(state)
+                begin_episode(state)
             return
         m = run.t - run.start
         state.sums[m] = state.sums[m - 1] + (reward if arm == 0 else -reward)
@@ -124,15 +104,7 @@ class SnoozeItTight(Policy):
 
 
 @kernel
-def _begin_episode(state: SnoozeItTightState) -> None:
-    run = state.run[0]
-    run.start = run.t
-    run.snoozed = -1
-    forget_windows(state)
-
-
-@kernel
-def _note_passing(state: SnoozeItTightState, m: int, drift: float) -> bool:
+def _note_passing(state: SnoozeState, m: int, drift: float) -> bool:
     """Whether some window passes; if so, the window that promises the largest lead is in the event."""
     rule, sums, event = state.rule[0], state.sums, state.event[0]
     passes, best, largest = False, 0, -np.inf
@@ -150,7 +122,7 @@ def _note_passing(state: SnoozeItTightState, m: int, drift: float) -> bool:
 
 
 @kernel
-def _conclude(state: SnoozeItTightState, drift: float) -> None:
+def _conclude(state: SnoozeState, drift: float) -> None:
     """The test passed: write the event, and snooze the arm behind or end the episode."""
     run, event = state.run[0], state.event[0]
     steps = 0.0
@@ -166,4 +138,4 @@ def _conclude(state: SnoozeItTightState, drift: float) -> None:
         run.wake = event.until
         run.next = event.arm
     else:
-        _begin_episode(state)
+        begin_episode(state)

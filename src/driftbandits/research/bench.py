@@ -115,13 +115,17 @@ def step_costs(quick: bool) -> Iterator[dict[str, Any]]:
                 yield {"T": horizon, "instance": name, "policy": policy, "ns": cost, "floor": cost / costs["floor"]}
 
 
+def every(instance: Instance) -> dict[str, Policy]:
+    """Every policy of the registry, told by this instance what it asks for."""
+    return {name: make_policy(name, instance, **SETTINGS.get(name, {})) for name in sorted(POLICIES)}
+
+
 def every_policy() -> Iterator[dict[str, Any]]:
     """One row for each policy of the registry: its cost with 2 and with 20 arms, where it is defined for so many."""
     rows: dict[str, dict[str, Any]] = {name: {"policy": name} for name in ("floor", *sorted(POLICIES))}
     for n_arms in (2, 20):
         instance = instances.sinusoid(T, DRIFT, n_arms)
-        known = {"horizon": T, "drift": DRIFT, "best_arms": instance.best_arm}
-        policies = {name: make_policy(name, **{**known, **SETTINGS.get(name, {})}) for name in sorted(POLICIES)}
+        policies = every(instance)
         able = {name: policy for name, policy in policies.items() if n_arms <= policy.arms[1]}
         costs = nanoseconds({"floor": Floor(), **able}, instance)
         for name, row in rows.items():
@@ -134,9 +138,7 @@ def every_policy() -> Iterator[dict[str, Any]]:
 def checks() -> Iterator[dict[str, Any]]:
     """What it costs to check every index, as it is done for policies from outside the package."""
     instance = instances.sinusoid(T, DRIFT, 2)
-    known = {"horizon": T, "drift": DRIFT, "best_arms": instance.best_arm}
-    for name in sorted(POLICIES):
-        policy = make_policy(name, **{**known, **SETTINGS.get(name, {})})
+    for name, policy in every(instance).items():
         costs = nanoseconds({"compiled": policy, "checked": policy}, instance, ("compiled", "checked"))
         yield {"policy": name, **costs, "ratio": costs["checked"] / costs["compiled"]}
 

@@ -148,20 +148,20 @@ def draw(name: str) -> Figure:
     figure: Figure
     with figures.canvas(1, 2, size=(6.4, 2.6)) as (figure, both):
         for axes, instance in zip(both, (instances.toggling(), instances.stationary()), strict=True):
-            _draw_regret(axes, simulate(_policies(name, instance), instance, runs=RUNS, progress=False))
+            _draw_regret(axes, simulate(policies_drawn(name, instance), instance, runs=RUNS, progress=False))
         both[0].set_ylabel("regret")
         figure.legend(*both[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 
-def _policies(name: str, instance: Instance) -> dict[str, Policy]:
-    drift = instance.drift_limit or DRIFT_WHERE_THERE_IS_NONE
-    known = {"horizon": instance.horizon, "drift": drift, "best_arms": instance.best_arm}
-    policies = {name: make_policy(name, **known)}
+def policies_drawn(name: str, instance: Instance) -> dict[str, Policy]:
+    """The policy, told by the instance what it asks for; perhaps a more eager form of it; and the yardstick."""
+    known = {} if instance.drift_limit else {"drift": DRIFT_WHERE_THERE_IS_NONE}
+    policies = {name: make_policy(name, instance, **known)}
     if name in ALSO:
         settings = ", ".join(f"{key} = {value:g}" for key, value in ALSO[name].items())
-        policies[f"{name}, {settings}"] = make_policy(name, **{**known, **ALSO[name]})
-    return policies | {YARDSTICK: make_policy(YARDSTICK, **known)}
+        policies[f"{name}, {settings}"] = make_policy(name, instance, **{**known, **ALSO[name]})
+    return policies | {YARDSTICK: make_policy(YARDSTICK, instance, **known)}
 
 
 def _draw_regret(axes: Any, result: Simulation) -> None:

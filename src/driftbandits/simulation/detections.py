@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 PER = 100_000
 """False alarms are counted per so many steps."""

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.threads import GoOn, in_threads
 from driftbandits._compile.loops import TALLY, make_advance
 from driftbandits._compile.player import Mode, Player
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 COMPILED_CHUNK = 1 << 18
 INTERPRETED_CHUNK = 1 << 10

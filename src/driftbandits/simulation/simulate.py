@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole
 from driftbandits._common.files import check_writable
 from driftbandits._common.intervals import mean_interval
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 MEASURES = {"regret": "cumulative pseudo-regret", "realised": "cumulative realised regret"}
 
 

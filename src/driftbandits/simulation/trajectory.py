@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole
 from driftbandits._compile.loops import make_record
 from driftbandits._compile.player import Player
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian, Noise
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Trajectory(NamedTuple):

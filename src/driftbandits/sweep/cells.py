@@ -13,23 +13,10 @@ from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.base import check_shape
 from driftbandits.instances.noise import Noise
+from driftbandits.policies.registry import told_by
 
 SHORT = 1 << 16
 """Steps of the instance on which a cell of longer horizon is tried before anything runs."""
-
-
-def _drift(instance: Instance) -> float:
-    """The drift limit that the instance's family was given; of an instance without one, the drift it has."""
-    given = instance.recipe["arguments"].get("drift") if instance.recipe else None
-    return instance.drift_limit if given is None else float(given)
-
-
-TOLD: dict[str, Callable[[Instance], Any]] = {
-    "horizon": lambda instance: instance.horizon,
-    "drift": _drift,
-    "best_arms": lambda instance: instance.best_arm,
-}
-"""What a policy is told of its instance when the grid does not say."""
 
 
 @functools.cache
@@ -72,15 +59,13 @@ class Cell:
             arguments["seed"] = arguments.get("seed", 0) + run
         return self.family(**arguments)
 
-    @property
-    def told_by_instance(self) -> list[str]:
-        """What the policy is told by its instance."""
-        wanted = parameters_of(self.policy)
-        return [name for name in TOLD if name in wanted and name not in self.policy_arguments]
+    def told_by(self, instance: Instance) -> dict[str, Any]:
+        """What the policy is told by its instance: what the grid leaves open."""
+        return told_by(instance, set(parameters_of(self.policy)) - self.policy_arguments.keys())
 
     def make_policy(self, instance: Instance) -> Any:
         """The policy for an instance."""
-        return self.policy(**{name: TOLD[name](instance) for name in self.told_by_instance}, **self.policy_arguments)
+        return self.policy(**self.told_by(instance), **self.policy_arguments)
 
     def make_noise(self) -> Noise:
         """The noise."""

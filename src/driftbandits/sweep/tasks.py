@@ -8,17 +8,16 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.simulation.engine import Job
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 VERSION = version("driftbandits")
 CACHED_BYTES = 256 << 20
@@ -74,7 +73,7 @@ def play(task: Task) -> list[Played]:
 
 def _job(cell: Cell, run: int, similar: Job | None) -> Job:
     instance = cell.instance(run) if cell.fresh_instance else _cache.get(cell.instance_key, cell.instance)
-    if similar is not None and not cell.told_by_instance:
+    if similar is not None and not cell.told_by(instance):
         return similar.elsewhere(instance)
     with _preparing:
         job = Job(cell.make_policy(instance), instance, cell.make_noise(), np.array([instance.horizon]), cell.seed)

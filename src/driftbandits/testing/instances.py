@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.plotting import save_figure
 from driftbandits.instances import FAMILIES, Instance, table
-from driftbandits.instances.base import Array
 
 
 def check_instance(instance: Instance) -> None:

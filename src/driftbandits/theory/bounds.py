@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.theory.constants import C3, C6, C7, C8
 from driftbandits.theory.gaps import detectable_gap, two_arms
 from driftbandits.theory.lower import block_length
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class InstanceBound(NamedTuple):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common import plotting as figures
+from driftbandits._common.arrays import Array
 from driftbandits.errors import InputError
 from driftbandits.theory import bounds
 from driftbandits.theory.constants import C0
-from driftbandits.theory.gaps import Array, GapProfile, gap_profile, two_arms
+from driftbandits.theory.gaps import GapProfile, gap_profile, two_arms
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

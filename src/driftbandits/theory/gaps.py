@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_horizon
 from driftbandits._compile.kernels import kernel, loop
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.theory.constants import C0
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class GapProfile(NamedTuple):

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_drift, check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def bernoulli_kl(p: Any, q: Any) -> Any:

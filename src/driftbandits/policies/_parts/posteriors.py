@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Records
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 POSTERIORS = ("gaussian", "beta")
 

@@ -1,17 +1,17 @@
-"""SnoozeIt's test of every window at every step, exactly, without testing each of them: a convex hull.
+"""What SnoozeIt and SnoozeItTight share: a State, and a test of every window at every step by a convex hull.
 
 A window of w pairs that ends now, after m steps of the episode, starts at j = m - 2w; arm 0 passes when
 sums[m] - sums[j] > C sqrt(w) - slack w, arm 1 when the negative does. Points j of m's parity and a direction make a
 "side": four in all, index 2 * parity + (0 for arm 0, 1 for arm 1). See ``docs/snoozeit.md``.
 
-The State of a policy that uses it has ``rule`` (with columns threshold, which is C, slack, shortest_window and
-first_threshold, the threshold of that window), ``sides``, ``sums`` and ``links``.
+A policy's ``rule`` has the columns threshold, which is C, slack, shortest_window and first_threshold, the threshold of
+that window.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,35 +25,56 @@ ROOM = 1024
 NO_WINDOW_YET = 1e300
 
 
-def sides() -> Records:
-    """The four sides, before ``forget_windows`` prepares them."""
-    return records(4, level="f8", top="i8", pending="i8")
+class SnoozeState(NamedTuple):
+    """``sums[m]`` is arm 0's rewards less arm 1's over the first m steps of the episode."""
+
+    rule: Records
+    run: Records
+    sides: Records
+    sums: np.ndarray[Any, np.dtype[np.float64]]
+    links: np.ndarray[Any, np.dtype[np.int32]]
+    event: Records
 
 
-def _phase(state: Any) -> int:
+def start_windows(rule: Records, **columns: str) -> SnoozeState:
+    """The first episode, before its first step; ``columns`` are the policy's own in ``event``."""
+    found = {"count": "i8", "start": "i8", "passed": "i8", "arm": "i8", "window": "i8"}
+    state = SnoozeState(
+        rule,
+        records(1, t="i8", start="i8", next="i8", snoozed="i8", wake="f8"),
+        records(4, level="f8", top="i8", pending="i8"),
+        np.zeros(1),
+        np.zeros((1, 2), np.int32),
+        records(1, **found, **columns, snoozed="i8", until="f8"),
+    )
+    begin_episode(state)
+    return state
+
+
+def _phase(state: SnoozeState) -> int:
     """Steps of the active phase so far; none while an arm is snoozed, since the next phase starts from nothing."""
     run = state.run[0]
     return 0 if run.snoozed >= 0 else int(run.t - run.start)
 
 
-def has_room(state: Any, steps: int) -> bool:
+def has_room(state: SnoozeState, steps: int) -> bool:
     """Whether ``sums`` and ``links`` can take in the whole phase and ``steps`` more."""
     return _phase(state) + steps + 1 <= len(state.sums)
 
 
-def with_room(state: Any, steps: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Room for the phase and ``steps`` more; the same arrays if they have it, and not far too much of it."""
+def with_room(state: SnoozeState, steps: int) -> SnoozeState:
+    """Room for the phase and ``steps`` more; the same State if it has it, and not far too much of it."""
     sums, links, used = state.sums, state.links, _phase(state)
     needed = used + steps + 1
     if has_room(state, steps) and len(sums) <= 4 * (needed + ROOM):
-        return sums, links
+        return state
     new_sums, new_links = np.zeros(needed + used + ROOM), np.zeros((needed + used + ROOM, 2), np.int32)
     new_sums[: used + 1] = sums[: used + 1]
     new_links[: used + 1] = links[: used + 1]
-    return new_sums, new_links
+    return state._replace(sums=new_sums, links=new_links)
 
 
-def windows_belief(state: Any, gap: float, every: int = 1) -> Belief:
+def windows_belief(state: SnoozeState, gap: float, every: int = 1) -> Belief:
     """Which arm is snoozed, ``gap`` being the lead that was found; or else the window nearest to passing.
 
     The policy looks after ``every`` so many steps of an episode, and the windows are those of its last look.
@@ -74,8 +95,11 @@ def windows_belief(state: Any, gap: float, every: int = 1) -> Belief:
 
 
 @kernel
-def forget_windows(state: Any) -> None:
-    """Begin an episode: no sums, no points."""
+def begin_episode(state: SnoozeState) -> None:
+    """An episode begins with both arms active, no sums and no points."""
+    run = state.run[0]
+    run.start = run.t
+    run.snoozed = -1
     state.sums[0] = 0.0
     for index in range(4):
         side = state.sides[index]
@@ -91,7 +115,7 @@ def threshold_at(rule: Any, window: int) -> float:
 
 
 @kernel
-def some_window_is_near(state: Any, m: int) -> bool:
+def some_window_is_near(state: SnoozeState, m: int) -> bool:
     """Whether some window passes after m steps, or is within rounding of it. False is certain: then none passes."""
     rule = state.rule[0]
     newest = state.sums[m - 2 * rule.shortest_window]
@@ -113,7 +137,7 @@ def some_window_is_near(state: Any, m: int) -> bool:
 
 
 @kernel
-def _least_margin(state: Any, m: int, direction: int) -> float:
+def _least_margin(state: SnoozeState, m: int, direction: int) -> float:
     """How far the closest window of a side is from passing.
 
     ``sign * (sums[m] - sums[j]) - threshold`` is convex in the point (j, sign * sums[j]) and falls in its second

@@ -43,7 +43,11 @@ class Match:
 
     @property
     def drift(self) -> float:
-        """The drift limit; where means jump, the total variation spread evenly over time, V/T, which tunings use."""
+        """The drift it has; where means jump, the total variation spread evenly over time, V/T, which tunings use.
+
+        Elsewhere a policy is told the drift that a world declares. Here it is told the one that it has, which is at
+        most 1 % less: the standings that ship with the package were played so.
+        """
         if self.kind == ABRUPT:
             steps = np.abs(np.diff(self.instance.means, axis=0)).max(axis=1)
             return float(steps.sum()) / self.instance.horizon
@@ -54,7 +58,7 @@ class Match:
         chosen = {}
         for name in sorted(set(POLICIES) - set(LEFT_OUT)):
             try:
-                policy = make_policy(name, **self._known(name))
+                policy = make_policy(name, self.instance, **self._known(name))
                 policy.check_arms(self.instance.n_arms)
             except InputError:
                 continue  # a tuning that is undefined here, or too many arms
@@ -62,11 +66,10 @@ class Match:
         return chosen
 
     def _known(self, name: str) -> dict[str, Any]:
-        """T, delta and the shape of the noise; where means jump, the number of jumps for those that ask for it."""
-        known = {"horizon": self.instance.horizon, "drift": self.drift, **shape(isinstance(self.noise, Gaussian))}
+        """Delta and the shape of the noise; where means jump, the number of jumps for those that ask for it."""
+        known: dict[str, Any] = {"drift": self.drift, **shape(isinstance(self.noise, Gaussian))}
         if self.kind == ABRUPT and {"changes", "nu"} & asked(name):
-            del known["drift"]
-            known |= {"changes": JUMPS, "nu": math.log(JUMPS) / math.log(self.instance.horizon)}
+            known |= {"drift": None, "changes": JUMPS, "nu": math.log(JUMPS) / math.log(self.instance.horizon)}
         return known
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.intervals import mean_interval
 from driftbandits.research.paper.experiments import ALGORITHM_1, DEFECTIVE, FORMS, RIVALS, ROUND_ROBIN
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
@@ -21,7 +22,6 @@ from driftbandits.simulation.simulate import Simulation
 if TYPE_CHECKING:
     import polars as pl
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 UNCOVERED = "Not covered by the theorem, so nothing here can decide it; measured all the same. "
 PRINTED = (ALGORITHM_1, FORMS["printed"])

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 POINTS = 100
 """Points of a curve of regret: the page holds some sixty of them."""

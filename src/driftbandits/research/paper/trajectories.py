@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common import plotting as figures
+from driftbandits._common.arrays import Array
 from driftbandits.instances import sinusoid
 from driftbandits.instances.base import Instance
 from driftbandits.policies import SnoozeIt
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 ACTIVE, PASSIVE = "#E69F00", "#56B4E9"
 POINTS = 1500

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
@@ -16,7 +17,6 @@ from driftbandits.instances.noise import Bernoulli
 from driftbandits.simulation.trajectory import trajectory
 from driftbandits.theory.lower import bernoulli_kl
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Statistic = Callable[[Array, Array], float]
 
 

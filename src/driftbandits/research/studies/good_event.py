@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.intervals import share_interval
 from driftbandits._compile.kernels import kernel, loop
@@ -21,8 +22,6 @@ from driftbandits.simulation.trajectory import trajectory
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def good_event(

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Family = Callable[[int, float, int], Instance]
 Maker = Callable[[int, float], Any]
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Array, Rows
+from driftbandits._common.arrays import Array
+from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Rows
 
 ROLLING = 8
 """Rows that a rolling mean looks back on, its own included."""

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits.policies._parts.belief import Snooze
-from driftbandits.service.dashboard.tracks import ARMS, Array, Rows, empty_rows
+from driftbandits.service.dashboard.tracks import ARMS, Rows, empty_rows
 
 WIDTH = 8
 """Steps in a row."""

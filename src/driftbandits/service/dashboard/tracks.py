@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
+from driftbandits._common.arrays import Array
 
 SUMS = ("told", "late", "settled")
 """Counted over a row: rewards that came, those of them that newer ones overtook, Decisions whose time was up."""
