@@ -12,7 +12,7 @@ from driftbandits.cli import main
 from driftbandits.policies import make_policy
 from driftbandits.policies.registry import told_by
 from driftbandits.research import bench, pages
-from driftbandits.research.league.matches import DRIFTING, USUAL, World
+from driftbandits.research.league.matches import DRIFTING, USUAL, Match
 from driftbandits.simulation import simulate as simulation
 
 NAMES = ["SWUCBSharp", "KalmanTS", "GLRUCB", "Oracle"]
@@ -49,10 +49,10 @@ def test_everyone_tells_the_same(family: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_league_tells_the_drift_that_a_world_has() -> None:
-    """Its standings were played so. On the worlds behind Theorem 3, where the two differ most, by less than 1 %."""
+    """Its standings were played so. On the instances behind Theorem 3, where the two differ most, by less than 1 %."""
     for family in (db.instances.lower_bound, db.instances.fading):
         world = family(horizon=20_000)
-        entrants = World("", "", DRIFTING, world, USUAL).entrants()
+        entrants = Match("", "", DRIFTING, world, USUAL).entrants()
         declared = told_by(world, EVERYTHING)["drift"]
         assert fields(entrants["GLRUCB"]) == {"horizon": world.horizon}
         assert fields(entrants["KalmanTS"]) == {"drift": world.drift_limit}
