@@ -16,7 +16,7 @@ LISTED = Path(__file__).with_name("public_api.txt")
 
 def lines() -> Iterator[str]:
     """Every public name, with what it is and how it is called."""
-    for name in db.__all__:
+    for name in dir(db):
         yield from _said(f"driftbandits.{name}", getattr(db, name))
 
 
