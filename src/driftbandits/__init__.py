@@ -5,14 +5,13 @@ the policies in ``policies/__init__.pyi``, all others in ``_names.pyi``.
 """
 
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import lazy_loader
 
 from driftbandits import policies
 
-_other, _, _names = lazy_loader.attach_stub(__name__, str(Path(__file__).with_name("_names.pyi")))
+_other, _, _names = lazy_loader.attach_stub(__name__, f"{__path__[0]}/_names.pyi")
 
 __version__ = "0.1.0"
 _public = {*_names, *dir(policies)} - {"make_policy"}
