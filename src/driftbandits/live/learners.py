@@ -50,7 +50,8 @@ class Learner:
     @property
     def state(self) -> State:
         """What has been learnt."""
-        return self.player.state
+        learnt: State = self.player.state
+        return learnt
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice.

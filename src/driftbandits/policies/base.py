@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,10 +13,21 @@ from driftbandits._compile.player import ENDLESS, Stage
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief
 
-State: TypeAlias = Any
-"""A NamedTuple of numpy arrays, most of them record arrays: all a policy has learnt, and the values it runs on."""
-
 Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
+
+
+class State(Protocol):
+    """A NamedTuple of numpy arrays, most of them record arrays: all a policy has learnt, and the values it runs on.
+
+    This is what can be done with a State whose policy is not known. A policy's own methods name its own State, with
+    its fields; so ``Policy`` takes a State as Any, for a subclass may not ask for more than its base.
+    """
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def __len__(self) -> int: ...
+
+    def _asdict(self) -> dict[str, Any]: ...
 
 
 class Policy(Compiled):
@@ -42,19 +54,19 @@ class Policy(Compiled):
         """The State before the first step."""
         raise NotImplementedError
 
-    def select(self, state: State, rng: np.random.Generator) -> int:
+    def select(self, state: Any, rng: np.random.Generator) -> int:
         """Kernel: the arm to pull now."""
         raise NotImplementedError
 
-    def update(self, state: State, arm: int, reward: float) -> None:
+    def update(self, state: Any, arm: int, reward: float) -> None:
         """Kernel: learn from the reward of that pull."""
         raise NotImplementedError
 
-    def reserve(self, state: State, steps: int) -> State:
+    def reserve(self, state: Any, steps: int) -> Any:
         """The same State with room for ``steps`` more updates; itself when it has room already."""
         return state
 
-    def has_room(self, state: State, steps: int) -> bool:
+    def has_room(self, state: Any, steps: int) -> bool:
         """Whether the State's arrays surely bear ``steps`` more updates, whatever the rewards are.
 
         The Player asks after every ``reserve``: a policy that counted wrongly gets an error, and writes
@@ -62,7 +74,7 @@ class Policy(Compiled):
         """
         return True
 
-    def seed(self, state: State, rng: np.random.Generator) -> None:
+    def seed(self, state: Any, rng: np.random.Generator) -> None:
         """Draw what ``update`` will need by chance and has no generator for, before the first step; often nothing."""
 
     def parameters(self, n_arms: int) -> dict[str, float]:
@@ -76,7 +88,7 @@ class Policy(Compiled):
         """
         return Stage(self, 0, ENDLESS)
 
-    def belief(self, state: State) -> Belief:
+    def belief(self, state: Any) -> Belief:
         """What the policy thinks of the arms; empty for a policy that keeps no estimates."""
         return Belief()
 
