@@ -38,6 +38,7 @@ class Process:
         mother.stdin.write(json.dumps(self._settings) + "\n")
         mother.stdin.flush()
         self.pid = int(mother.stdout.readline())
+        self._ended = False
 
     @property
     def ready(self) -> bool:
@@ -65,8 +66,10 @@ class Process:
         self._end(signal.SIGTERM)
 
     def _end(self, number: int) -> None:
-        self.signal(number)
-        wait_until(lambda: not self._lives, "the service to end", every=0.002)
+        if not self._ended:  # if it has, its pid may be a stranger's by now
+            self.signal(number)
+            wait_until(lambda: not self._lives, "the service to end", every=0.002)
+            self._ended = True
 
     @property
     def _lives(self) -> bool:
@@ -107,8 +110,9 @@ def _be_mother() -> None:
         children.add(pid)
         print(pid, flush=True)
     for pid in children:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):  # dead for long: its pid may be a stranger's by now
+            if os.waitpid(pid, os.WNOHANG)[0] == 0:
+                os.kill(pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
