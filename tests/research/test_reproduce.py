@@ -16,10 +16,9 @@ import pytest
 
 from driftbandits._common.versions import versions
 from driftbandits.errors import InputError
-from driftbandits.research.paper import figures
 from driftbandits.research.paper.compose import SECTIONS
 from driftbandits.research.paper.reproduce import reproduce
-from driftbandits.research.report import parts, progress
+from driftbandits.research.report import drawings, parts, progress
 from waiting import started, wait_until
 
 SHORT = 8_000
@@ -104,7 +103,7 @@ def run(out: Path, *, runs: int = 2, seed: int = 0, only: str = "toggling", agai
 
 @pytest.fixture(autouse=True)
 def one_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "ENDINGS", ("svg",))
+    monkeypatch.setattr(drawings, "ENDINGS", ("svg",))
 
 
 def test_equal_seeds_give_equal_files_whatever_the_workers(tmp_path: Path) -> None:
