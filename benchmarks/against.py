@@ -46,8 +46,8 @@ for line in sys.stdin:
 class Worker:
     """A process that plays policies of the package in one folder."""
 
-    def __init__(self, source: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(source / ".cache")}
+    def __init__(self, source: Path, cache: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(cache)}
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen([sys.executable, "-c", WORKER], env=environment, text=True, **pipes)
 
@@ -92,7 +92,8 @@ def main() -> None:
         if archive.returncode != 0:
             sys.exit(f"git knows no revision {arguments.revision!r}: {archive.stderr.decode().strip()}")
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        before, now = Worker(Path(folder) / "src"), Worker(HERE / "src")
+        before = Worker(Path(folder) / "src", Path(folder) / "before")
+        now = Worker(HERE / "src", Path(folder) / "now")
         for name in arguments.policy or sorted(POLICIES):
             for n_arms in arguments.arms or (2, 20):
                 found = compare(before, now, name, n_arms)
