@@ -244,16 +244,16 @@ def _blame(fault: Any, step: Any, arm: Any, reward: Any, answer: Any) -> Any:
     return blame
 
 
-def borrowed(state: Any) -> Any:
-    """In Python, the State itself."""
-    return state
+def borrowed(value: Any) -> Any:
+    """A State or a random generator, to be used while somebody else keeps it; in Python, the value itself."""
+    return value
 
 
 @overloaded(borrowed)
-def _overloaded_borrowed(state: Any) -> Any:
+def _overloaded_borrowed(value: Any) -> Any:
     if layouts_known():
-        return lambda state: borrow(state)
-    return lambda state: state
+        return lambda value: borrow(value)
+    return lambda value: value
 
 
 # Entry points: compiled loops, the only functions that numba caches on disk.

@@ -48,14 +48,14 @@ def make_advance(digest: str) -> Callable[..., Any]:
     ) -> int:
         """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached."""
         assert digest
-        held = borrowed(state)
+        held, rng = borrowed(state), borrowed(own)
         n_arms = means.shape[1]
         total, received = tally[0].regret, tally[0].realised
         checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(held)
         step = tally[0].step
         while step < stop:
             mark(fault, step, CHOOSING, 0.0)
-            arm = select(policy, held, own)
+            arm = select(policy, held, rng)
             if arm < 0 or arm >= n_arms:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
             reward = draw(noise, means[step, arm], noise_rng)
@@ -101,10 +101,10 @@ def make_record(digest: str) -> Callable[..., Any]:
     ) -> int:
         """As ``advance``, but steps ``start .. stop-1`` are written down, arm and reward, and nothing is added up."""
         assert digest
-        held = borrowed(state)
+        held, rng = borrowed(state), borrowed(own)
         for step in range(start, stop):
             mark(fault, step, CHOOSING, 0.0)
-            arm = select(policy, held, own)
+            arm = select(policy, held, rng)
             if arm < 0 or arm >= means.shape[1]:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
             reward = draw(noise, means[step, arm], noise_rng)
@@ -176,7 +176,7 @@ def make_replay(digest: str) -> Callable[..., Any]:
         arm that the policy waits for, -1 for none yet, and the number of updates that there is room for.
         """
         assert digest
-        held = borrowed(state)
+        held, rng = borrowed(state), borrowed(own)
         n_rows, n_parts = len(arms), len(sums)
         step, arm, room = progress[0], progress[1], progress[2]
         while step < stop and room > 0:
@@ -185,7 +185,7 @@ def make_replay(digest: str) -> Callable[..., Any]:
             kept = gate.random() < keep[row]
             if kept and arm < 0:
                 mark(fault, step, CHOOSING, 0.0)
-                arm = select(policy, held, own)
+                arm = select(policy, held, rng)
                 if arm < 0 or arm >= n_arms:
                     return blame(fault, step, arm, 0.0, WRONG_ARM)
             if kept and arms[row] == arm:
