@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
-from driftbandits.errors import InputError
+from driftbandits._common.checks import FOREVER, check_between, check_whole
+from driftbandits.policies._parts.detection import check_detection
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
 
@@ -56,20 +56,9 @@ class CUSUMUCB(Policy):
     xi: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.horizon is not None:
-            check_horizon(self.horizon)
-        elif self.threshold is None or self.exploration is None:
-            raise InputError("CUSUMUCB needs horizon, or both threshold=... and exploration=...")
-        if self.changes is not None and self.drift is not None:
-            raise InputError("CUSUMUCB takes changes (abrupt) or drift (slow), not both")
-        if self.changes is not None:
-            check_whole("changes", self.changes, 1, FOREVER)
-        if self.drift is not None:
-            check_drift(self.drift)
+        check_detection(self)
         check_between("epsilon", self.epsilon, 1e-12, 1e12)
         check_whole("warmup", self.warmup, 1, FOREVER)
-        check_between("threshold", self.threshold, 0.0, 1e300, optional=True)
-        check_between("exploration", self.exploration, 0.0, 1.0, optional=True)
         check_between("xi", self.xi, 0.0, 1e12)
 
     def parameters(self, n_arms: int) -> dict[str, float]:

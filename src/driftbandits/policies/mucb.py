@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
+from driftbandits._common.checks import check_whole
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
+from driftbandits.policies._parts.detection import check_detection
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
 
@@ -61,20 +62,9 @@ class MUCB(Policy):
     exploration: float | None = None
 
     def __post_init__(self) -> None:
-        if self.horizon is not None:
-            check_horizon(self.horizon)
-        elif self.threshold is None or self.exploration is None:
-            raise InputError("MUCB needs horizon, or both threshold=... and exploration=...")
-        if self.changes is not None and self.drift is not None:
-            raise InputError("MUCB takes changes (abrupt) or drift (slow), not both")
-        if self.changes is not None:
-            check_whole("changes", self.changes, 1, FOREVER)
-        if self.drift is not None:
-            check_drift(self.drift)
+        check_detection(self)
         if check_whole("window", self.window, 2, LONGEST_WINDOW) % 2:
             raise InputError(f"window must be even, for its halves are compared; got {self.window!r}")
-        check_between("threshold", self.threshold, 0.0, 1e300, optional=True)
-        check_between("exploration", self.exploration, 0.0, 1.0, optional=True)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The threshold b and the share of exploration."""
