@@ -148,3 +148,12 @@ def test_verbs_that_an_object_was_given_count() -> None:
     policy = Stubborn()
     policy.select = lambda state, rng: 2  # type: ignore[method-assign]
     assert db.Online(policy, n_arms=3).select() == 2
+
+
+def test_numbers_too_long_to_print_are_refused_in_a_sentence(play: db.Online) -> None:
+    with pytest.raises(db.InputError, match=r"arm and reward must be numbers; got arm 0 and reward about 10\^5000"):
+        play.update(0, 10**5000)
+    with pytest.raises(db.InputError, match=r"there is no arm about 10\^5000"):
+        play.update(10**5000, 0.5)
+    with pytest.raises(db.InputError, match="n_arms must be a whole number, from 1 to 1,000,000"):
+        db.Online(db.UCB1(), 10**12)

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD, check_whole
+from driftbandits._common.checks import LARGEST_REWARD, check_whole, shown
 from driftbandits._common.packing import pack, unpack, unpack_state
 from driftbandits._compile.loops import make_select, make_update
 from driftbandits._compile.player import Player
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy
+
+MOST_ARMS = 1_000_000
 
 
 class Online:
@@ -31,7 +33,7 @@ class Online:
 
     def __init__(self, policy: Any, n_arms: int, seed: int = 0) -> None:
         self.policy = policy
-        self.n_arms = check_whole("n_arms", n_arms, 1)
+        self.n_arms = check_whole("n_arms", n_arms, 1, MOST_ARMS)
         self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
         self._player = Player(policy, self.n_arms, lambda step: self.rng)
         self._generator = self._player.random(self.rng)
@@ -53,11 +55,12 @@ class Online:
         try:
             reward, whole = float(reward), int(arm)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"arm and reward must be numbers; got arm {arm!r} and reward {reward!r}") from None
+            given = f"arm {shown(arm)} and reward {shown(reward)}"
+            raise InputError(f"arm and reward must be numbers; got {given}") from None
         if not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
         if not 0 <= whole < self.n_arms or whole != arm:
-            raise InputError(f"there is no arm {arm!r}: arms are 0 to {self.n_arms - 1}")
+            raise InputError(f"there is no arm {shown(arm)}: arms are 0 to {self.n_arms - 1}")
         self._player.update(whole, reward)
 
     def snapshot(self) -> bytes:

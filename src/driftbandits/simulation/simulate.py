@@ -222,7 +222,8 @@ def simulate(
 
 
 def _checkpoint_times(horizon: int, count: int) -> Array:
-    """ceil(i T / count) for i = 1, ..., count."""
+    """ceil(i T / count) for i = 1, ..., count; every step if there are fewer steps than that."""
+    count = min(count, horizon)
     return np.unique(-(-np.arange(1, count + 1) * horizon // count))
 
 
