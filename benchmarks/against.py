@@ -32,12 +32,12 @@ warnings.simplefilter("ignore")
 ABRUPT = {"changes": 5, "drift": None}
 for line in sys.stdin:
     name, n_arms, run = json.loads(line)
-    world = db.instances.sinusoid(162_755, 1 / 4_800, n_arms)
-    told = {"horizon": world.horizon, "drift": 1 / 4_800, "best_arms": world.best_arm}
+    instance = db.instances.sinusoid(162_755, 1 / 4_800, n_arms)
+    told = {"horizon": instance.horizon, "drift": 1 / 4_800, "best_arms": instance.best_arm}
     policy = make_policy(name, **{**told, **(ABRUPT if name in ("CUSUMUCB", "MUCB") else {})})
     seconds = None
     if n_arms <= policy.arms[1]:
-        result = db.simulate({"it": policy}, world, runs=1, seed=run, workers=1, progress=False)
+        result = db.simulate({"it": policy}, instance, runs=1, seed=run, workers=1, progress=False)
         seconds = float(result.seconds["it"][0])
     print(json.dumps(seconds), flush=True)
 """

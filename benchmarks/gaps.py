@@ -39,10 +39,10 @@ def every_window(sums: Any, c: float, shortest: int) -> Any:
     return window
 
 
-def definition(world: db.Instance) -> Any:
+def definition(instance: db.Instance) -> Any:
     """The windows by the definition."""
-    sums = np.concatenate([[0.0], np.cumsum(world.means[:, 0] - world.means[:, 1])])
-    c = 144 * math.log(world.horizon)
+    sums = np.concatenate([[0.0], np.cumsum(instance.means[:, 0] - instance.means[:, 1])])
+    c = 144 * math.log(instance.horizon)
     return every_window(sums, c, math.ceil(c))
 
 

@@ -111,10 +111,10 @@ def ours(work: Workload, window: int) -> None:
     }
 
     def simulate(steps: int, policy: Any, mode: str) -> Played:
-        world = db.Instance(work.means[:steps])
+        instance = db.Instance(work.means[:steps])
         begin = time.process_time()
         result = db.simulate(
-            {"policy": policy}, world, db.Gaussian(SIGMA), runs=runs, seed=0, workers=1, progress=False
+            {"policy": policy}, instance, db.Gaussian(SIGMA), runs=runs, seed=0, workers=1, progress=False
         )
         whole = (time.process_time() - begin) / runs
         return Played(float(result.seconds["policy"].mean()) if mode == LOOP else whole, steps)
@@ -211,10 +211,10 @@ def river(work: Workload, window: int) -> None:
         return Played(time.process_time() - begin, steps)
 
     def evaluate(steps: int, make: Callable[[], Any], rows: list[list[float]]) -> Played:
-        world, t = World(rows, steps), 0
+        instance, t = World(rows, steps), 0
         begin = time.process_time()
         try:
-            for _ in bandit.evaluate([make()], world, n_episodes=1, seed=0):
+            for _ in bandit.evaluate([make()], instance, n_episodes=1, seed=0):
                 t += 1
         except (ValueError, OverflowError, ZeroDivisionError) as error:
             return Played(time.process_time() - begin, t, f"dies at step {t + 1:,}: {error}")
@@ -327,16 +327,18 @@ def pymab(work: Workload, window: int) -> None:
         return Played(time.process_time() - begin, steps)
 
     for name, (kind, policy) in policies.items():
-        rows, world = (work.unit_rewards, binary) if kind == WEIGHTS else (work.rewards, gaussian)
+        rows, instance = (work.unit_rewards, binary) if kind == WEIGHTS else (work.rewards, gaussian)
         drift = "its own random walk" if kind != WEIGHTS else "its own random walk, 0/1 rewards"
         report("pymab", name, kind, STEP, lambda n, p=policy, r=rows: step_by_step(n, p, r), work.steps)
-        report("pymab", name, kind, WHOLE, lambda n, p=policy, w=world: experiment(n, p, w, "rust"), work.steps, drift)
+        report(
+            "pymab", name, kind, WHOLE, lambda n, p=policy, w=instance: experiment(n, p, w, "rust"), work.steps, drift
+        )
         report(
             "pymab",
             name,
             kind,
             LOOP,
-            lambda n, p=policy, w=world: compiled_loop(n, p, w),
+            lambda n, p=policy, w=instance: compiled_loop(n, p, w),
             work.steps,
             f"private; {drift}",
         )

@@ -219,9 +219,9 @@ def test_doubling_over_a_users_policy_is_checked_too() -> None:
 def test_without_a_compiler_everything_is_interpreted_and_the_same() -> None:
     program = """
 import driftbandits as db, numpy as np
-world = db.instances.sinusoid(400, 1e-3)
+instance = db.instances.sinusoid(400, 1e-3)
 policies = {"SnoozeItK": db.SnoozeItK(400, 1e-3, 0.1), "AutoTS": db.AutoTS(), "MASTER": db.MASTER(400, 0.01)}
-result = db.simulate(policies, world, runs=2, progress=False)
+result = db.simulate(policies, instance, runs=2, progress=False)
 print([result.regret[name][:, -1].tolist() for name in policies])
 session = db.Session(db.SnoozeItK(400, 1e-3, 0.1), arms=["a", "b"], explore=0.5)
 told = []
@@ -233,8 +233,8 @@ print(told, session.explain(f"d-{session.step}").arm)
 play = db.Online(db.AutoTS(), 3)
 for step in range(60):
     play.update(play.select(), float(step % 3))
-print(play.select(), db.trajectory(db.UCB1(), world).arms.tolist())
-print(db.detectable_gap(world.means).sum())
+print(play.select(), db.trajectory(db.UCB1(), instance).arms.tolist())
+print(db.detectable_gap(instance.means).sum())
 """
     compiled, interpreted = run(program), run(program, NUMBA_DISABLE_JIT="1")
     assert compiled.returncode == interpreted.returncode == 0, compiled.stderr + interpreted.stderr

@@ -56,8 +56,8 @@ def best(arms, bonus):
 RUN = """
 import driftbandits as db
 {imports}
-world = db.instances.stationary(20_000, (0.9, 0.2))
-result = db.simulate({{"it": Greedy()}}, world, runs=2, progress=False)
+instance = db.instances.stationary(20_000, (0.9, 0.2))
+result = db.simulate({{"it": Greedy()}}, instance, runs=2, progress=False)
 print(result.pulls["it"][:, 0].tolist())
 """
 

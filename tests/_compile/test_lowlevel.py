@@ -145,13 +145,14 @@ def test_threads_make_one_numbers_class(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_random_numbers_of_their_own_belong_to_the_run() -> None:
     """Without noise, policies that draw by themselves still differ from run to run, and with the seed."""
-    world = db.instances.sinusoid(3_000, 1e-3, n_arms=3)
+    instance = db.instances.sinusoid(3_000, 1e-3, n_arms=3)
     for policy in (db.MASTER(3_000, 0.01), db.BOB(3_000), db.AdSwitch(3_000, c1=0.05), db.META(3_000, 1e-3)):
         results = [
-            db.simulate({"it": policy}, world, db.Gaussian(1e-9), runs=20, seed=seed, progress=False) for seed in (0, 1)
+            db.simulate({"it": policy}, instance, db.Gaussian(1e-9), runs=20, seed=seed, progress=False)
+            for seed in (0, 1)
         ]
         first, second = (result.regret["it"][:, -1] for result in results)
         assert len(np.unique(first)) > 10, policy
         assert not np.array_equal(first, second), policy
-        again = db.simulate({"it": policy}, world, db.Gaussian(1e-9), runs=20, seed=0, progress=False)
+        again = db.simulate({"it": policy}, instance, db.Gaussian(1e-9), runs=20, seed=0, progress=False)
         assert np.array_equal(again.regret["it"][:, -1], first)

@@ -46,8 +46,8 @@ def test_every_command_explains_itself(command: str) -> None:
 
 
 def test_simulate_prints_and_writes(tmp_path: Path) -> None:
-    world = db.instances.sinusoid(horizon=2_000, drift=1e-3)
-    world.save(tmp_path / "means.csv")
+    instance = db.instances.sinusoid(horizon=2_000, drift=1e-3)
+    instance.save(tmp_path / "means.csv")
     words = ["simulate", tmp_path / "means.csv", "--policy", "SWUCBSharp", "--policy", "RoundRobin", "--runs", 3]
     answer = driftbandits(*words, "--plot", tmp_path / "plot.svg", "--keep", tmp_path / "runs.parquet")
     assert answer.returncode == 0, answer.stderr
@@ -140,8 +140,8 @@ def test_words_that_make_no_sense() -> None:
 
 
 def test_options_reach_the_simulation(tmp_path: Path) -> None:
-    world = db.instances.sinusoid(horizon=500, drift=1e-3)
-    world.save(tmp_path / "means.csv")
+    instance = db.instances.sinusoid(horizon=500, drift=1e-3)
+    instance.save(tmp_path / "means.csv")
     words = ["simulate", tmp_path / "means.csv", "--policy", "SnoozeIt", "--policy", "Rexp3", "--drift", 0.01]
     path = tmp_path / "runs.parquet"
     answer = driftbandits(*words, "--seed", 4, "--noise", "bernoulli", "--runs", 2, "--save", path)

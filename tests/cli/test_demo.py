@@ -1,4 +1,4 @@
-"""The demo: it starts in one command, its world drifts as declared, and Ctrl-C leaves nothing behind."""
+"""The demo: it starts in one command, its instance drifts as declared, and Ctrl-C leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -38,20 +38,20 @@ def test_the_unit_of_rewards() -> None:
 
 def test_arms_that_stand_still() -> None:
     """The interval ends at zero; that it would not has a chance of about 2 % a log, so most of 20 logs must agree."""
-    world = db.instances.stationary(20_000, (0.6, 0.4))
-    found = [estimate_drift(*reversed(trajectory(db.AutoTS(), world, seed=seed))) for seed in range(20)]
+    instance = db.instances.stationary(20_000, (0.6, 0.4))
+    found = [estimate_drift(*reversed(trajectory(db.AutoTS(), instance, seed=seed))) for seed in range(20)]
     assert sum(each.low == 0 for each in found) >= 14
     assert max(each.drift for each in found) < 1e-4
 
 
 def test_what_a_policy_saw() -> None:
     """The log of a policy that looks where it pleases: KalmanTS told the estimate does as well as told the truth."""
-    world = db.instances.sinusoid(60_000, drift=2e-4)
-    arms, rewards = trajectory(db.AutoTS(), world, seed=3)
+    instance = db.instances.sinusoid(60_000, drift=2e-4)
+    arms, rewards = trajectory(db.AutoTS(), instance, seed=3)
     found = estimate_drift(rewards, arms)
     assert 2e-4 / 3 < found.drift < 3 * 2e-4
     policies = {"told": db.KalmanTS(2e-4), "estimated": db.KalmanTS(found.drift, found.sigma)}
-    regret = db.simulate(policies, world, runs=20, seed=4).regret
+    regret = db.simulate(policies, instance, runs=20, seed=4).regret
     assert regret["estimated"][:, -1].mean() < 1.2 * regret["told"][:, -1].mean()
 
 

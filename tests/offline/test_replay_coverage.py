@@ -1,4 +1,4 @@
-"""Do estimates hit the truth, and intervals hold it? Logs of a known world, against policies simulated in it."""
+"""Do estimates hit the truth, and intervals hold it? Logs of a known instance, against policies simulated in it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ WORLD = db.instances.sinusoid(STEPS, drift=1e-3)
 
 
 def truth(policy: Any, chance: float) -> float:
-    """What the policy earns per step at steps of the world that chance picked, in the mean over 800 runs."""
+    """What the policy earns per step at steps of the instance that chance picked, in the mean over 800 runs."""
     rng, earned = np.random.Generator(np.random.SFC64(7)), []
     for seed in range(200):
-        world = db.Instance(WORLD.means[rng.random(STEPS) < chance])
-        regret = db.simulate({"it": policy}, world, db.Gaussian(SIGMA), runs=4, seed=seed, checkpoints=1).regret["it"]
-        earned.append(world.best_mean.mean() - regret[:, -1].mean() / world.horizon)
+        instance = db.Instance(WORLD.means[rng.random(STEPS) < chance])
+        regret = db.simulate({"it": policy}, instance, db.Gaussian(SIGMA), runs=4, seed=seed, checkpoints=1).regret[
+            "it"
+        ]
+        earned.append(instance.best_mean.mean() - regret[:, -1].mean() / instance.horizon)
     return float(np.mean(earned))
 
 

@@ -310,11 +310,11 @@ def test_the_comparison_meets_every_kind_of_snooze() -> None:
 @pytest.mark.parametrize("drift", [0.0, 1e-5, 1 / 4_800, 1e-2])
 def test_snoozeitk_of_two_arms_is_snoozeittight(drift: float) -> None:
     """Arm by arm, event by event; sums are added up in another order, so leads may differ by rounding."""
-    worlds = [db.instances.toggling(30_000), db.instances.walk(30_000, 1e-4), db.instances.stationary(30_000)]
-    for world in worlds:
+    played = [db.instances.toggling(30_000), db.instances.walk(30_000, 1e-4), db.instances.stationary(30_000)]
+    for instance in played:
         for noise in (db.Gaussian(0.5), db.Bernoulli()):
             policies = {"K": db.SnoozeItK(30_000, drift), "two": db.SnoozeItTight(30_000, drift)}
-            result = db.simulate(policies, world, noise, runs=5, events=True)
+            result = db.simulate(policies, instance, noise, runs=5, events=True)
             assert np.array_equal(result.realised["K"], result.realised["two"])
             mine, other = result.events["K"].drop("behind"), result.events["two"]
             assert mine.columns == other.columns
@@ -337,8 +337,8 @@ def test_snoozeitk_remembers_no_more_than_windows_need() -> None:
 
 def test_snoozeitk_without_drift_never_wakes_an_arm() -> None:
     """K = 20, delta = 0: every arm but the best is left for good, and the best never."""
-    world = db.instances.stationary(60_000, (0.1,) * 12 + (0.9,) + (0.2,) * 7)
-    result = db.simulate({"it": db.SnoozeItK(60_000, 0.0)}, world, runs=5, events=True)
+    instance = db.instances.stationary(60_000, (0.1,) * 12 + (0.9,) + (0.2,) * 7)
+    result = db.simulate({"it": db.SnoozeItK(60_000, 0.0)}, instance, runs=5, events=True)
     events = result.events["it"]
     assert len(events) == 5 * 19
     assert events["until"].is_infinite().all()

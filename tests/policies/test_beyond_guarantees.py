@@ -32,33 +32,36 @@ def test_a_snoozed_arm_is_never_the_better_one(noise: db.Noise) -> None:
     that window is the one that counts and the gap closes as fast as it may from then on. Seeds are fixed.
     """
     horizon, drift = 100_000, 2e-5
-    worlds = [closing_gap(horizon, drift, flat) for flat in (0, 1_500, 3_000, 20_000)]
-    worlds += [db.instances.walk(horizon=horizon, drift=drift, seed=seed) for seed in range(4)]
+    instances = [closing_gap(horizon, drift, flat) for flat in (0, 1_500, 3_000, 20_000)]
+    instances += [db.instances.walk(horizon=horizon, drift=drift, seed=seed) for seed in range(4)]
     snoozes = 0
-    for world in worlds:
+    for instance in instances:
         policy = db.SnoozeItTight(horizon=horizon, drift=drift)
-        result = db.simulate({"it": policy}, world, noise, runs=20, seed=1, events=True)
-        count, wrong = snoozes_of_the_better_arm(world, result, "it")
+        result = db.simulate({"it": policy}, instance, noise, runs=20, seed=1, events=True)
+        count, wrong = snoozes_of_the_better_arm(instance, result, "it")
         snoozes += count
         assert wrong == 0
-        assert wrong_leads(world, result) == 0
+        assert wrong_leads(instance, result) == 0
     assert snoozes >= 500
 
 
 def test_an_eager_test_does_snooze_the_better_arm() -> None:
     """The property above can fail: with a radius ten times too small it does."""
-    world = closing_gap(100_000, 2e-5, 0)
+    instance = closing_gap(100_000, 2e-5, 0)
     policy = db.SnoozeItTight(horizon=100_000, drift=2e-5, confidence=0.1)
-    result = db.simulate({"it": policy}, world, runs=10, seed=1, events=True)
-    assert snoozes_of_the_better_arm(world, result, "it")[1] > 0
-    assert wrong_leads(world, result) > 0
+    result = db.simulate({"it": policy}, instance, runs=10, seed=1, events=True)
+    assert snoozes_of_the_better_arm(instance, result, "it")[1] > 0
+    assert wrong_leads(instance, result) > 0
 
 
 def test_tighter_constants_snooze_where_the_printed_ones_cannot() -> None:
     """On toggling arms the printed SnoozeIt is round robin; the tight one is not, and its regret is less."""
-    world = db.instances.toggling()
-    policies = {"tight": db.SnoozeItTight(world.horizon, 1 / 4_800), "printed": db.SnoozeIt(world.horizon, 1 / 4_800)}
-    result = db.simulate(policies, world, runs=10, events=True)
+    instance = db.instances.toggling()
+    policies = {
+        "tight": db.SnoozeItTight(instance.horizon, 1 / 4_800),
+        "printed": db.SnoozeIt(instance.horizon, 1 / 4_800),
+    }
+    result = db.simulate(policies, instance, runs=10, events=True)
     assert result.events["printed"]["snoozed"].sum() == 0
     assert result.events["tight"]["snoozed"].sum() > 100
     assert (result.regret["tight"][:, -1] < 0.75 * result.regret["printed"][:, -1]).all()
@@ -67,22 +70,22 @@ def test_tighter_constants_snooze_where_the_printed_ones_cannot() -> None:
 # SnoozeItK: the best arm is always active.
 
 
-def unsafe(world: db.Instance, result: db.Simulation) -> dict[str, int]:
+def unsafe(instance: db.Instance, result: db.Simulation) -> dict[str, int]:
     """Snoozes, and what went wrong: leads smaller than promised, snoozed arms ahead of theirs, best arms asleep."""
     found = {"snoozes": 0, "leads": 0, "pairs": 0, "best": 0}
     for run in range(result.runs):
-        active = np.ones(world.means.shape, bool)
+        active = np.ones(instance.means.shape, bool)
         for row in result.events["it"].filter(run=run, snoozed=1).iter_rows(named=True):
             arm, behind, passed = row["arm"], row["behind"], row["passed"]
-            asleep = slice(passed, int(min(row["until"], world.horizon)))
-            lead = world.means[:, arm] - world.means[:, behind]
+            asleep = slice(passed, int(min(row["until"], instance.horizon)))
+            lead = instance.means[:, arm] - instance.means[:, behind]
             assert active[passed - 1, arm]
             assert active[passed - 1, behind]
             active[asleep, behind] = False
             found["snoozes"] += 1
             found["leads"] += lead[passed - 1] < row["lead"]
             found["pairs"] += bool((lead[asleep] < 0).any())
-        found["best"] += int((np.where(active, world.means, -1).max(axis=1) < world.best_mean).sum())
+        found["best"] += int((np.where(active, instance.means, -1).max(axis=1) < instance.best_mean).sum())
     return found
 
 
@@ -98,12 +101,12 @@ def closing_gaps(horizon: int, drift: float, n_arms: int) -> db.Instance:
 def test_the_best_arm_is_never_snoozed(noise: db.Noise, n_arms: int) -> None:
     """As for SnoozeItTight above, with K - 1 times as many windows; and leads, chained, always reach an active arm."""
     horizon, drift = 100_000, 1e-5
-    worlds = [closing_gaps(horizon, drift, n_arms), db.instances.wave(horizon, drift, n_arms)]
-    worlds += [db.instances.walk(horizon=horizon, drift=drift, n_arms=n_arms, seed=seed) for seed in range(3)]
+    instances = [closing_gaps(horizon, drift, n_arms), db.instances.wave(horizon, drift, n_arms)]
+    instances += [db.instances.walk(horizon=horizon, drift=drift, n_arms=n_arms, seed=seed) for seed in range(3)]
     snoozes = 0
-    for world in worlds:
+    for instance in instances:
         policy = db.SnoozeItK(horizon=horizon, drift=drift)
-        found = unsafe(world, db.simulate({"it": policy}, world, noise, runs=5, seed=1, events=True))
+        found = unsafe(instance, db.simulate({"it": policy}, instance, noise, runs=5, seed=1, events=True))
         snoozes += found.pop("snoozes")
         assert found == {"leads": 0, "pairs": 0, "best": 0}
     assert snoozes >= 250
@@ -112,9 +115,9 @@ def test_the_best_arm_is_never_snoozed(noise: db.Noise, n_arms: int) -> None:
 @pytest.mark.parametrize("n_arms", [2, 3, 5])
 def test_an_eager_test_does_snooze_the_best_arm(n_arms: int) -> None:
     """The property above can fail: with a radius ten times too small it does."""
-    world = closing_gaps(100_000, 1e-5, n_arms)
+    instance = closing_gaps(100_000, 1e-5, n_arms)
     policy = db.SnoozeItK(horizon=100_000, drift=1e-5, confidence=0.1)
-    found = unsafe(world, db.simulate({"it": policy}, world, runs=10, seed=1, events=True))
+    found = unsafe(instance, db.simulate({"it": policy}, instance, runs=10, seed=1, events=True))
     assert min(found.values()) > 0
 
 
@@ -124,13 +127,13 @@ def test_leads_allow_for_every_step_and_for_no_more(n_arms: int) -> None:
 
     Rows of arms are pulled in between, so counting pulls instead of steps would promise too much.
     """
-    world = closing_gaps(20_000, 1e-4, n_arms)
-    policy = db.SnoozeItK(world.horizon, 1e-4, confidence=1e-6)
-    result = db.simulate({"it": policy}, world, db.Gaussian(1e-9), runs=1, events=True)
-    found = unsafe(world, result)
+    instance = closing_gaps(20_000, 1e-4, n_arms)
+    policy = db.SnoozeItK(instance.horizon, 1e-4, confidence=1e-6)
+    result = db.simulate({"it": policy}, instance, db.Gaussian(1e-9), runs=1, events=True)
+    found = unsafe(instance, result)
     assert found.pop("snoozes") > 20
     assert found == {"leads": 0, "pairs": 0, "best": 0}
-    assert unsafe(world, promising(result, 3e-4))["leads"] > 0
+    assert unsafe(instance, promising(result, 3e-4))["leads"] > 0
 
 
 def promising(result: db.Simulation, by: float) -> db.Simulation:
@@ -143,9 +146,9 @@ def promising(result: db.Simulation, by: float) -> db.Simulation:
 def test_snoozes_pay() -> None:
     """Less regret than turns for all, and than AdSwitch, which is not told the drift but has the same scruples."""
     for n_arms in (3, 5, 10):
-        for world in (db.instances.wave(100_000, 1e-5, n_arms), db.instances.sinusoid(100_000, 2e-5, n_arms)):
-            T, drift = world.horizon, world.drift_limit
-            found = regret(world, it=db.SnoozeItK(T, drift), turns=db.RoundRobin(), switch=db.AdSwitch(T))
+        for instance in (db.instances.wave(100_000, 1e-5, n_arms), db.instances.sinusoid(100_000, 2e-5, n_arms)):
+            T, drift = instance.horizon, instance.drift_limit
+            found = regret(instance, it=db.SnoozeItK(T, drift), turns=db.RoundRobin(), switch=db.AdSwitch(T))
             assert found["it"] < 0.75 * found["turns"]
             assert found["it"] < 0.8 * found["switch"]
 
@@ -153,13 +156,13 @@ def test_snoozes_pay() -> None:
 # DriftUCB: indices are upper bounds, and not far above.
 
 
-def misses(world: db.Instance, risk: float, seed: int, kl: str = "gaussian") -> int:
+def misses(instance: db.Instance, risk: float, seed: int, kl: str = "gaussian") -> int:
     """Over a whole run, how many indices lie below their mean, or further above it than twice their slack."""
-    drift, rng = world.drift_limit, np.random.Generator(np.random.SFC64(seed))
-    play = db.Online(db.DriftUCB(world.horizon, drift, risk, kl), world.n_arms)
-    twin = NaiveDriftUCB(world.n_arms, world.horizon, drift, risk, kl)
+    drift, rng = instance.drift_limit, np.random.Generator(np.random.SFC64(seed))
+    play = db.Online(db.DriftUCB(instance.horizon, drift, risk, kl), instance.n_arms)
+    twin = NaiveDriftUCB(instance.n_arms, instance.horizon, drift, risk, kl)
     count = 0
-    for t, means in enumerate(world.means, start=1):
+    for t, means in enumerate(instance.means, start=1):
         for arm, mean in enumerate(means):
             index = play.state.arms[arm].index + drift * t
             slack = min((slack for _, slack in twin.bounds(arm)), default=np.inf)
@@ -175,26 +178,26 @@ def misses(world: db.Instance, risk: float, seed: int, kl: str = "gaussian") -> 
 
 def test_indices_of_driftucb_are_upper_bounds() -> None:
     """With risk R any index of a run fails with a chance under 20 R (2 + log2 T), here 3e-9, by the proof in docs/."""
-    worlds = [db.instances.sinusoid(1_000, drift=2e-3), db.instances.walk(1_000, drift=5e-3, n_arms=3, seed=1)]
-    worlds = [world for world in worlds for _ in range(5)]
-    assert [misses(world, 1e-11, seed) for seed, world in enumerate(worlds)] == [0] * 10
-    assert [misses(world, 1e-11, seed, "bernoulli") for seed, world in enumerate(worlds)] == [0] * 10
+    instances = [db.instances.sinusoid(1_000, drift=2e-3), db.instances.walk(1_000, drift=5e-3, n_arms=3, seed=1)]
+    instances = [instance for instance in instances for _ in range(5)]
+    assert [misses(instance, 1e-11, seed) for seed, instance in enumerate(instances)] == [0] * 10
+    assert [misses(instance, 1e-11, seed, "bernoulli") for seed, instance in enumerate(instances)] == [0] * 10
 
 
 def test_narrow_indices_are_not() -> None:
-    world = db.instances.sinusoid(1_000, drift=2e-3)
-    assert misses(world, 1e6, 0) > 0
-    assert misses(world, 1e6, 0, "bernoulli") > 0
+    instance = db.instances.sinusoid(1_000, drift=2e-3)
+    assert misses(instance, 1e6, 0) > 0
+    assert misses(instance, 1e6, 0, "bernoulli") > 0
 
 
 @pytest.mark.parametrize("name", ["KalmanTS", "DriftUCB"])
 def test_told_the_drift_they_beat_the_sliding_window(name: str) -> None:
     """On instances that tuned nothing: at most 0.7 of SW-UCB#'s regret, told the same."""
-    worlds = [db.instances.toggling(60_000), db.instances.sinusoid(60_000, 1e-4), db.instances.walk(60_000, 1e-4)]
-    for world in worlds:
-        drift = world.drift_limit
-        policies = {"it": make(name, world.horizon, drift), "window": db.SWUCBSharp(world.horizon, drift)}
-        result = db.simulate(policies, world, runs=10)
+    played_on = [db.instances.toggling(60_000), db.instances.sinusoid(60_000, 1e-4), db.instances.walk(60_000, 1e-4)]
+    for instance in played_on:
+        drift = instance.drift_limit
+        policies = {"it": make(name, instance.horizon, drift), "window": db.SWUCBSharp(instance.horizon, drift)}
+        result = db.simulate(policies, instance, runs=10)
         assert result.regret["it"][:, -1].mean() < 0.7 * result.regret["window"][:, -1].mean()
 
 
@@ -220,33 +223,33 @@ class Shifted(db.Noise):
         return self.offset + self.scale * (self.size if wild else usual)
 
 
-def regret(world: db.Instance, noise: db.Noise | None = None, runs: int = 10, **policies: Any) -> dict[str, float]:
-    result = db.simulate(policies or {"auto": db.AutoTS()}, world, noise, runs=runs)
+def regret(instance: db.Instance, noise: db.Noise | None = None, runs: int = 10, **policies: Any) -> dict[str, float]:
+    result = db.simulate(policies or {"auto": db.AutoTS()}, instance, noise, runs=runs)
     return {name: float(curves[:, -1].mean()) for name, curves in result.regret.items()}
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1_000.0, 0.0), (1_000.0, -5_000.0), (1e-6, 0.0), (0.01, 3.0)])
 def test_the_unit_of_rewards_does_not_matter(scale: float, offset: float) -> None:
     """Powers of two would change no bit; other factors change rounding, so a draw in billions may fall otherwise."""
-    for world in (db.instances.toggling(20_000), db.instances.stationary(5_000, (0.6, 0.4, 0.5))):
-        usual = db.simulate({"auto": db.AutoTS()}, world, Shifted(), runs=4)
-        other = db.simulate({"auto": db.AutoTS()}, world, Shifted(scale, offset), runs=4)
+    for instance in (db.instances.toggling(20_000), db.instances.stationary(5_000, (0.6, 0.4, 0.5))):
+        usual = db.simulate({"auto": db.AutoTS()}, instance, Shifted(), runs=4)
+        other = db.simulate({"auto": db.AutoTS()}, instance, Shifted(scale, offset), runs=4)
         np.testing.assert_allclose(other.regret["auto"][:, -1], usual.regret["auto"][:, -1], rtol=0.1)
 
 
 def test_outliers_do_little_harm() -> None:
     """A millionfold reward once in 10,000 steps, and still half the regret of a window that never meets one."""
-    world = db.instances.sinusoid(100_000, 1e-4)
-    window = db.SWUCBSharp(world.horizon, 1e-4)
-    best = regret(world, window=window)["window"]
-    assert regret(world, Shifted(outliers=1e-4))["auto"] < 0.75 * best
-    assert regret(world, Shifted(outliers=1e-4, size=-1e6))["auto"] < 0.75 * best
+    instance = db.instances.sinusoid(100_000, 1e-4)
+    window = db.SWUCBSharp(instance.horizon, 1e-4)
+    best = regret(instance, window=window)["window"]
+    assert regret(instance, Shifted(outliers=1e-4))["auto"] < 0.75 * best
+    assert regret(instance, Shifted(outliers=1e-4, size=-1e6))["auto"] < 0.75 * best
 
 
 def test_rare_successes() -> None:
     """Successes once in hundreds of steps: the best arm is found, and choosing at random would cost four times more."""
-    world = db.instances.stationary(100_000, (0.002, 0.006, 0.001, 0.003))
-    found = regret(world, db.Bernoulli(), runs=20, auto=db.AutoTS(), uniform=db.Uniform())
+    instance = db.instances.stationary(100_000, (0.002, 0.006, 0.001, 0.003))
+    found = regret(instance, db.Bernoulli(), runs=20, auto=db.AutoTS(), uniform=db.Uniform())
     assert found["auto"] < 0.25 * found["uniform"]
 
 
@@ -269,19 +272,21 @@ class Stakes(db.Noise):
 @pytest.mark.parametrize("means", [(0.84, 0.97, 0.5), (0.99, 0.9), (0.03, 0.01, 0.02)])
 def test_coins_near_one_and_zero(means: tuple[float, ...]) -> None:
     """At most half as much again as Thompson sampling with Beta posteriors; what a coin pays doesn't matter."""
-    world = db.instances.stationary(60_000, means)
+    instance = db.instances.stationary(60_000, means)
     beta = db.ThompsonSampling(posterior="beta")
-    found = regret(world, db.Bernoulli(), 60, auto=db.AutoTS(), kalman=db.KalmanTS(0.0, posterior="beta"), still=beta)
+    found = regret(
+        instance, db.Bernoulli(), 60, auto=db.AutoTS(), kalman=db.KalmanTS(0.0, posterior="beta"), still=beta
+    )
     assert found["auto"] < 1.5 * found["still"]
     assert found["kalman"] < 1.25 * found["still"]
-    assert regret(world, Stakes(), 60)["auto"] == pytest.approx(found["auto"], rel=0.05)
+    assert regret(instance, Stakes(), 60)["auto"] == pytest.approx(found["auto"], rel=0.05)
 
 
 def test_drift_it_was_not_told() -> None:
     """At most half the regret of SW-UCB# told T and the drift: slow, fast, one arm of two, many arms, jumps."""
     t = np.arange(100_000)
     one_drifts = db.Instance(np.stack([0.5 + 0.4 * np.sin(2e-4 * t), np.full(len(t), 0.5)], axis=1))
-    worlds = [
+    instances = [
         db.instances.toggling(100_000),
         db.instances.separated(100_000),
         db.instances.sinusoid(100_000, 2e-5),
@@ -291,10 +296,10 @@ def test_drift_it_was_not_told() -> None:
         one_drifts,
         db.instances.abrupt(100_000, n_arms=5),
     ]
-    for world in worlds:
-        window = db.SWUCBSharp(world.horizon, world.drift_limit)
-        found = regret(world, auto=db.AutoTS(), window=window)
-        assert found["auto"] < 0.55 * found["window"], world
+    for instance in instances:
+        window = db.SWUCBSharp(instance.horizon, instance.drift_limit)
+        found = regret(instance, auto=db.AutoTS(), window=window)
+        assert found["auto"] < 0.55 * found["window"], instance
 
 
 def test_constant_rewards_are_no_trap() -> None:

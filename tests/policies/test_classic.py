@@ -53,53 +53,53 @@ def follow(
 
 
 @trajectories(pulls=st.integers(1, 60))
-def test_explore_then_commit(pulls: int, n_arms: int, **world: Any) -> None:
-    follow(db.ExploreThenCommit(pulls=pulls), naive.NaiveExploreThenCommit(n_arms, pulls), n_arms=n_arms, **world)
+def test_explore_then_commit(pulls: int, n_arms: int, **instance: Any) -> None:
+    follow(db.ExploreThenCommit(pulls=pulls), naive.NaiveExploreThenCommit(n_arms, pulls), n_arms=n_arms, **instance)
 
 
 @trajectories(horizon=st.sampled_from([1, 2, 3, 5, 250]), shift=st.sampled_from([0.0, -2.0]))
-def test_successive_elimination(horizon: int, n_arms: int, **world: Any) -> None:
+def test_successive_elimination(horizon: int, n_arms: int, **instance: Any) -> None:
     twin = naive.NaiveSuccessiveElimination(n_arms, horizon)
-    follow(db.SuccessiveElimination(horizon), twin, n_arms=n_arms, **world)
+    follow(db.SuccessiveElimination(horizon), twin, n_arms=n_arms, **instance)
 
 
 @trajectories()
-def test_ucb1(n_arms: int, **world: Any) -> None:
-    follow(db.UCB1(), naive.NaiveUCB1(n_arms), n_arms=n_arms, **world)
+def test_ucb1(n_arms: int, **instance: Any) -> None:
+    follow(db.UCB1(), naive.NaiveUCB1(n_arms), n_arms=n_arms, **instance)
 
 
 @trajectories(c=st.sampled_from([0.0, 1.0, 3.0]), sigma=st.sampled_from([None, None, 0.1, 0.5]))
-def test_klucb(c: float, sigma: float | None, n_arms: int, **world: Any) -> None:
+def test_klucb(c: float, sigma: float | None, n_arms: int, **instance: Any) -> None:
     policy = db.KLUCB(c) if sigma is None else db.KLUCB(c, kl="gaussian", sigma=sigma)
-    follow(policy, naive.NaiveKLUCB(n_arms, c, sigma), n_arms=n_arms, **world)
+    follow(policy, naive.NaiveKLUCB(n_arms, c, sigma), n_arms=n_arms, **instance)
 
 
 @trajectories(posterior=POSTERIORS, sigma=SIGMAS)
-def test_thompson_sampling(posterior: str, sigma: float, n_arms: int, **world: Any) -> None:
-    follow(db.ThompsonSampling(posterior, sigma), naive.NaiveTS(n_arms, posterior, sigma), n_arms=n_arms, **world)
+def test_thompson_sampling(posterior: str, sigma: float, n_arms: int, **instance: Any) -> None:
+    follow(db.ThompsonSampling(posterior, sigma), naive.NaiveTS(n_arms, posterior, sigma), n_arms=n_arms, **instance)
 
 
 @trajectories(window=WINDOWS, sigma=SIGMAS, xi=st.sampled_from([None, 0.2, 0.6, 2.0]))
-def test_swucb(window: int, sigma: float, xi: float | None, n_arms: int, **world: Any) -> None:
+def test_swucb(window: int, sigma: float, xi: float | None, n_arms: int, **instance: Any) -> None:
     policy = db.SWUCB(250, window=window, sigma=sigma, xi=xi)
-    follow(policy, naive.NaiveSWUCB(n_arms, window, 250, sigma, xi), n_arms=n_arms, **world)
+    follow(policy, naive.NaiveSWUCB(n_arms, window, 250, sigma, xi), n_arms=n_arms, **instance)
 
 
 @trajectories(discount=DISCOUNTS, xi=st.sampled_from([0.0, 0.1, 0.5, 0.6]))
-def test_ducb(discount: float, xi: float, n_arms: int, **world: Any) -> None:
-    follow(db.DUCB(discount=discount, xi=xi), naive.NaiveDUCB(n_arms, discount, xi), n_arms=n_arms, **world)
+def test_ducb(discount: float, xi: float, n_arms: int, **instance: Any) -> None:
+    follow(db.DUCB(discount=discount, xi=xi), naive.NaiveDUCB(n_arms, discount, xi), n_arms=n_arms, **instance)
 
 
 @trajectories(window=WINDOWS, posterior=POSTERIORS, sigma=SIGMAS)
-def test_swts(window: int, posterior: str, sigma: float, n_arms: int, **world: Any) -> None:
+def test_swts(window: int, posterior: str, sigma: float, n_arms: int, **instance: Any) -> None:
     policy = db.SWTS(window=window, posterior=posterior, sigma=sigma)
-    follow(policy, naive.NaiveTS(n_arms, posterior, sigma, window=window), n_arms=n_arms, **world)
+    follow(policy, naive.NaiveTS(n_arms, posterior, sigma, window=window), n_arms=n_arms, **instance)
 
 
 @trajectories(discount=DISCOUNTS, posterior=POSTERIORS, sigma=SIGMAS)
-def test_discounted_ts(discount: float, posterior: str, sigma: float, n_arms: int, **world: Any) -> None:
+def test_discounted_ts(discount: float, posterior: str, sigma: float, n_arms: int, **instance: Any) -> None:
     policy = db.DiscountedTS(discount=discount, posterior=posterior, sigma=sigma)
-    follow(policy, naive.NaiveTS(n_arms, posterior, sigma, discount=discount), n_arms=n_arms, **world)
+    follow(policy, naive.NaiveTS(n_arms, posterior, sigma, discount=discount), n_arms=n_arms, **instance)
 
 
 @pytest.mark.parametrize(
@@ -162,16 +162,16 @@ def test_without_forgetting_the_forms_agree() -> None:
         "window": db.SWTS(window=10**6, posterior="beta"),
         "discount": db.DiscountedTS(discount=1.0, posterior="beta"),
     }
-    world = db.instances.toggling(horizon=5_000)
-    result = db.simulate(policies, world, db.Bernoulli(), runs=5, seed=3, progress=False)
+    instance = db.instances.toggling(horizon=5_000)
+    result = db.simulate(policies, instance, db.Bernoulli(), runs=5, seed=3, progress=False)
     for name in ("window", "discount"):
         np.testing.assert_array_equal(result.regret[name], result.regret["plain"])
 
 
 def test_forgetting_pays_when_the_best_arm_changes() -> None:
     """Not against UCB1, though: it explores so much that on this instance it needs no forgetting."""
-    world = db.instances.toggling()
-    T, delta = world.horizon, 1 / 4_800
+    instance = db.instances.toggling()
+    T, delta = instance.horizon, 1 / 4_800
     forgetful = {
         "SWUCB": db.SWUCB(T, delta),
         "SWUCB, xi": db.SWUCB(drift=delta, xi=0.6),
@@ -184,7 +184,7 @@ def test_forgetting_pays_when_the_best_arm_changes() -> None:
         "SE": db.SuccessiveElimination(T),
         "TS": db.ThompsonSampling(),
     }
-    result = db.simulate({**forgetful, **stubborn}, world, runs=4, seed=2, progress=False)
+    result = db.simulate({**forgetful, **stubborn}, instance, runs=4, seed=2, progress=False)
     at_end = {name: regret[:, -1] for name, regret in result.regret.items()}
     assert max(at_end[name].max() for name in forgetful) < 0.5 * min(at_end[name].min() for name in stubborn)
 

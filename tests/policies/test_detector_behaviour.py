@@ -45,8 +45,8 @@ def jump(horizon: int, before: tuple[float, ...], after: tuple[float, ...]) -> d
 )
 def test_a_clear_jump_is_seen(policy: db.Policy, longest: int) -> None:
     """The arm that was played falls from 0.9 to 0.1: every run sees it, and soon."""
-    world = jump(20_000, (0.9, 0.5), (0.1, 0.5))
-    result = db.simulate({"it": policy}, world, runs=20, events=True)
+    instance = jump(20_000, (0.9, 0.5), (0.1, 0.5))
+    result = db.simulate({"it": policy}, instance, runs=20, events=True)
     delays = detection_delays(result)["delay"]
     assert delays.null_count() == 0
     assert delays.max() <= longest  # type: ignore[operator]
@@ -54,16 +54,16 @@ def test_a_clear_jump_is_seen(policy: db.Policy, longest: int) -> None:
 
 def test_restarts_help_after_a_jump() -> None:
     """Where the best arm falls below another, forgetting pays: less than half the regret of staying."""
-    world = jump(20_000, (0.9, 0.5), (0.1, 0.5))
-    result = db.simulate({"GLR": db.GLRUCB(20_000), "never": db.GLRUCB(20_000, risk=1e-300)}, world, runs=10)
+    instance = jump(20_000, (0.9, 0.5), (0.1, 0.5))
+    result = db.simulate({"GLR": db.GLRUCB(20_000), "never": db.GLRUCB(20_000, risk=1e-300)}, instance, runs=10)
     assert result.regret["GLR"][:, -1].max() < 0.5 * result.regret["never"][:, -1].min()
 
 
 def test_masters_theory_constants_are_inert() -> None:
     assert db.MASTER(10**6).parameters(2)["first_test"] > 10**6
     assert db.MASTER(2 * 10**9).parameters(2)["first_test"] < 2 * 10**9
-    world = jump(50_000, (1.0, 0.0), (0.0, 0.0))
-    result = db.simulate({"it": db.MASTER(50_000)}, world, db.Bernoulli(), runs=3, events=True)
+    instance = jump(50_000, (1.0, 0.0), (0.0, 0.0))
+    result = db.simulate({"it": db.MASTER(50_000)}, instance, db.Bernoulli(), runs=3, events=True)
     assert len(result.events["it"]) == 0
 
 

@@ -33,15 +33,15 @@ def base(name: str, horizon: int) -> db.Policy:
     return make_policy(name, **LIVELY.get(name, {}), horizon=horizon)
 
 
-def by_hand(name: str, world: db.Instance, seed: int, first: int = FIRST) -> tuple[list[int], list[float]]:
+def by_hand(name: str, instance: db.Instance, seed: int, first: int = FIRST) -> tuple[list[int], list[float]]:
     """The base, made anew for every piece, on the run's own random streams; in plain Python."""
     noise, own, outside = db.Gaussian(0.5), stream(seed, 0, OWN), stream(seed, 0, NOISE)
     arms, rewards = [], []
-    for start, length in pieces(first, world.horizon):
+    for start, length in pieces(first, instance.horizon):
         policy = base(name, length)
-        state = policy.reserve(policy.init(world.n_arms), length)
+        state = policy.reserve(policy.init(instance.n_arms), length)
         policy.seed(state, own)
-        for means in world.means[start : start + length]:
+        for means in instance.means[start : start + length]:
             arms.append(int(policy.select(state, own)))
             rewards.append(float(noise.draw(means[arms[-1]], outside)))
             policy.update(state, arms[-1], rewards[-1])
@@ -50,14 +50,14 @@ def by_hand(name: str, world: db.Instance, seed: int, first: int = FIRST) -> tup
 
 @pytest.mark.parametrize("name", TOLD)
 def test_it_is_the_base_on_the_pieces(name: str) -> None:
-    world = db.instances.sinusoid(HORIZON, DRIFT)
+    instance = db.instances.sinusoid(HORIZON, DRIFT)
     policy = db.Doubling(base(name, FIRST))
-    arms, rewards = by_hand(name, world, seed=3)
-    played = db.trajectory(policy, world, seed=3)
+    arms, rewards = by_hand(name, instance, seed=3)
+    played = db.trajectory(policy, instance, seed=3)
     assert played.arms.tolist() == arms
     assert played.rewards.tolist() == rewards
-    result = db.simulate({"it": policy}, world, runs=2, seed=3, checkpoints=HORIZON)
-    lost = world.best_mean - world.means[np.arange(HORIZON), arms]
+    result = db.simulate({"it": policy}, instance, runs=2, seed=3, checkpoints=HORIZON)
+    lost = instance.best_mean - instance.means[np.arange(HORIZON), arms]
     np.testing.assert_allclose(result.regret["it"][0], np.cumsum(lost), atol=1e-9)
 
 
@@ -107,8 +107,8 @@ def test_sessions(name: str) -> None:
 
 
 def test_events_tell_the_time_of_the_run() -> None:
-    world = db.instances.stationary(40_000, (0.95, 0.05))
-    result = db.simulate({"it": db.Doubling(db.SnoozeItTight(1_000, 1e-5))}, world, runs=2, events=True)
+    instance = db.instances.stationary(40_000, (0.95, 0.05))
+    result = db.simulate({"it": db.Doubling(db.SnoozeItTight(1_000, 1e-5))}, instance, runs=2, events=True)
     starts = [start for start, _ in pieces(1_000, 40_000)]
     for run in range(2):
         table = result.events["it"].filter(run=run)
@@ -121,8 +121,8 @@ def test_events_tell_the_time_of_the_run() -> None:
 
 
 def test_it_can_be_kept_and_built_again(tmp_path: Any) -> None:
-    policy, world = db.Doubling(db.DriftUCB(100, 1e-3)), db.instances.sinusoid(2_000, DRIFT)
-    result = db.simulate({"it": policy}, world, runs=2)
+    policy, instance = db.Doubling(db.DriftUCB(100, 1e-3)), db.instances.sinusoid(2_000, DRIFT)
+    result = db.simulate({"it": policy}, instance, runs=2)
     result.save(tmp_path / "it.parquet")
     loaded = db.Simulation.load(tmp_path / "it.parquet")
     assert loaded.policies["it"] == policy
@@ -213,14 +213,14 @@ def test_the_geometric_sum(alpha: float) -> None:
 def test_regret_within_the_proven_factor() -> None:
     """Far within: hardly more regret than with the horizon told, where the proof allows twice its bound."""
     T, drift, first = 127_000, 1e-4, 1_000
-    for world in (db.instances.sinusoid(T, drift), db.instances.walk(T, drift, seed=2)):
+    for instance in (db.instances.sinusoid(T, drift), db.instances.walk(T, drift, seed=2)):
         policies = {
             "UCB": db.DriftUCB(T, drift, 1.0),
             "UCB in stages": db.Doubling(db.DriftUCB(first, drift, 1.0)),
             "snooze": db.SnoozeIt(T, drift, confidence=0.1),
             "snooze in stages": db.Doubling(db.SnoozeIt(first, drift, confidence=0.1)),
         }
-        result = db.simulate(policies, world, runs=10)
+        result = db.simulate(policies, instance, runs=10)
         found = {name: float(curves[:, -1].mean()) for name, curves in result.regret.items()}
         stages = sum(drift_ucb_bound(length, drift) for _, length in pieces(first, T))
         assert found["UCB in stages"] < stages < 2 * drift_ucb_bound(T, drift)

@@ -142,13 +142,13 @@ def test_a_snoozed_arm_is_never_the_better_one(variant: str, noise: db.Noise) ->
     1e-12 for Gaussian rewards, and for Bernoulli ones, by Hoeffding's inequality, under 1e-9.
     """
     horizon, drift = 100_000, 4e-6
-    worlds = [closing_gap(horizon, drift, flat) for flat in (0, 1_500, 3_000, 20_000)]
-    worlds += [db.instances.walk(horizon=horizon, drift=drift, seed=seed) for seed in range(4)]
+    instances = [closing_gap(horizon, drift, flat) for flat in (0, 1_500, 3_000, 20_000)]
+    instances += [db.instances.walk(horizon=horizon, drift=drift, seed=seed) for seed in range(4)]
     snoozes = 0
-    for world in worlds:
+    for instance in instances:
         policy = db.SnoozeIt(horizon=horizon, drift=drift, variant=variant)
-        result = db.simulate({"it": policy}, world, noise, runs=10, seed=1, events=True)
-        count, wrong = snoozes_of_the_better_arm(world, result, "it")
+        result = db.simulate({"it": policy}, instance, noise, runs=10, seed=1, events=True)
+        count, wrong = snoozes_of_the_better_arm(instance, result, "it")
         snoozes += count
         assert wrong == 0
     assert snoozes >= 40
@@ -156,10 +156,10 @@ def test_a_snoozed_arm_is_never_the_better_one(variant: str, noise: db.Noise) ->
 
 def test_an_eager_test_does_snooze_the_better_arm() -> None:
     """The property above can fail: with a radius 25 times too small it does."""
-    world = closing_gap(100_000, 4e-6, 0)
+    instance = closing_gap(100_000, 4e-6, 0)
     policy = db.SnoozeIt(horizon=100_000, drift=4e-6, confidence=0.04)
-    result = db.simulate({"it": policy}, world, runs=10, seed=1, events=True)
-    assert snoozes_of_the_better_arm(world, result, "it")[1] > 0
+    result = db.simulate({"it": policy}, instance, runs=10, seed=1, events=True)
+    assert snoozes_of_the_better_arm(instance, result, "it")[1] > 0
 
 
 def test_huge_horizon_starts_at_once_and_stays_small() -> None:

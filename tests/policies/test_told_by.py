@@ -1,4 +1,4 @@
-"""What a policy is told by a world: one answer, whoever asks."""
+"""What a policy is told by an instance: one answer, whoever asks."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def fields(policy: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("family", ["lower_bound", "fading"])
 def test_everyone_tells_the_same(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = db.instances.FAMILIES[family]()
-    tellers = [by_simulate(family, monkeypatch), by_sweep(family), bench.every(world)]
-    tellers.append({name: pages.policies_drawn(name, world)[name] for name in NAMES})
+    instance = db.instances.FAMILIES[family]()
+    tellers = [by_simulate(family, monkeypatch), by_sweep(family), bench.every(instance)]
+    tellers.append({name: pages.policies_drawn(name, instance)[name] for name in NAMES})
     for name in NAMES:
-        right = fields(make_policy(name, world))
+        right = fields(make_policy(name, instance))
         assert right, name
         for made in tellers:
             np.testing.assert_equal(fields(made[name]), right)
 
 
-def test_the_league_tells_the_drift_that_a_world_has() -> None:
+def test_the_league_tells_the_drift_that_an_instance_has() -> None:
     """Its standings were played so. On the instances behind Theorem 3, where the two differ most, by less than 1 %."""
     for family in (db.instances.lower_bound, db.instances.fading):
-        world = family(horizon=20_000)
-        entrants = Match("", "", DRIFTING, world, USUAL).entrants()
-        declared = told_by(world, EVERYTHING)["drift"]
-        assert fields(entrants["GLRUCB"]) == {"horizon": world.horizon}
-        assert fields(entrants["KalmanTS"]) == {"drift": world.drift_limit}
-        assert world.drift_limit == pytest.approx(declared, rel=0.01)
+        instance = family(horizon=20_000)
+        entrants = Match("", "", DRIFTING, instance, USUAL).entrants()
+        declared = told_by(instance, EVERYTHING)["drift"]
+        assert fields(entrants["GLRUCB"]) == {"horizon": instance.horizon}
+        assert fields(entrants["KalmanTS"]) == {"drift": instance.drift_limit}
+        assert instance.drift_limit == pytest.approx(declared, rel=0.01)
 
 
 def test_the_declared_drift_is_told_and_else_the_one_there_is() -> None:
@@ -67,6 +67,6 @@ def test_the_declared_drift_is_told_and_else_the_one_there_is() -> None:
     assert told_by(db.instances.equal_drift(2), EVERYTHING)["drift"] == pytest.approx(2 / 48_000)
 
 
-def test_what_is_said_wins_over_the_world() -> None:
-    world = db.instances.toggling(horizon=100)
-    assert fields(make_policy("SWUCBSharp", world, drift=0.01)) == {"horizon": 100, "drift": 0.01}
+def test_what_is_said_wins_over_the_instance() -> None:
+    instance = db.instances.toggling(horizon=100)
+    assert fields(make_policy("SWUCBSharp", instance, drift=0.01)) == {"horizon": 100, "drift": 0.01}

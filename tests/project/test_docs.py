@@ -49,7 +49,7 @@ assert make_policy(name, epsilon=0.2, horizon=10) == db.EpsilonGreedy(0.2)
 assert name in KINDS["policy"]
 assert name in next(matches(5_000)).entrants() and told(name) == "nothing"
 assert name in pages.page(name) and f"[{name}]({name}.md) | With probability epsilon" in pages.index()
-bench.nanoseconds = lambda policies, world: dict.fromkeys(policies, 1.0)
+bench.nanoseconds = lambda policies, instance: dict.fromkeys(policies, 1.0)
 assert {"policy": name, **dict.fromkeys(("ns_K=2", "floor_K=2", "ns_K=20", "floor_K=20"), 1.0)} in bench.every_policy()
 """
 TYPED = """

@@ -26,13 +26,13 @@ SHORT = 5_000
 
 
 def made_up(regrets: dict[str, dict[str, float]], runs: int = 3, spread: float = 0.0) -> pl.DataFrame:
-    """Runs of a league with one world for each ``family/number`` and these regrets; run i has i * ``spread`` more."""
+    """Runs of a league, one instance for each ``family/number``, with these regrets; run i has i * ``spread`` more."""
     rows = []
-    for world, played in regrets.items():
-        family = world.split("/")[0]
+    for instance, played in regrets.items():
+        family = instance.split("/")[0]
         kind = family if family in KINDS else DRIFTING
         for policy, regret in played.items():
-            labels = {"family": family, "world": world, "kind": kind, "arms": 2, "noise": "Gaussian"}
+            labels = {"family": family, "instance": instance, "kind": kind, "arms": 2, "noise": "Gaussian"}
             rows += [
                 {**labels, "policy": policy, "told": told(policy), "run": run}
                 | {"regret": regret * (1 + spread * run), "ns_per_step": 10.0}
@@ -111,21 +111,21 @@ def test_the_jackknife_of_a_mean_is_students_interval() -> None:
 
 def test_worlds_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
     first, second = list(matches(SHORT)), list(matches(SHORT))
-    assert len({world.name for world in first}) == len(first)
-    assert {world.kind for world in first} == set(KINDS)
+    assert len({match.name for match in first}) == len(first)
+    assert {match.kind for match in first} == set(KINDS)
     assert all((one.instance.means == other.instance.means).all() for one, other in zip(first, second, strict=True))
-    for world in first:
-        entrants: dict[str, Any] = dict(world.entrants())
+    for match in first:
+        entrants: dict[str, Any] = dict(match.entrants())
         assert "Oracle" not in entrants
         assert {"AutoTS", "UCB1", "GLRUCB"} <= set(entrants)
-        assert ("SnoozeIt" in entrants) == (world.instance.n_arms == 2)
-        assert entrants["KLUCB"].kl == ("gaussian" if isinstance(world.noise, Gaussian) else "bernoulli")
-        if world.kind == DRIFTING:
-            assert entrants["SWUCB"].drift == world.instance.drift_limit
-        if world.kind == ABRUPT:
+        assert ("SnoozeIt" in entrants) == (match.instance.n_arms == 2)
+        assert entrants["KLUCB"].kl == ("gaussian" if isinstance(match.noise, Gaussian) else "bernoulli")
+        if match.kind == DRIFTING:
+            assert entrants["SWUCB"].drift == match.instance.drift_limit
+        if match.kind == ABRUPT:
             assert (entrants["MUCB"].changes, entrants["MUCB"].drift) == (JUMPS, None)
-            assert 0 < entrants["SWUCB"].drift < world.instance.drift_limit
-        assert ("Rexp3" in entrants) == (world.kind != STATIONARY)
+            assert 0 < entrants["SWUCB"].drift < match.instance.drift_limit
+        assert ("Rexp3" in entrants) == (match.kind != STATIONARY)
 
 
 @pytest.fixture(scope="module")

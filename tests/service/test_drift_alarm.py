@@ -35,15 +35,15 @@ def feed(alarm: DriftAlarm, means: Array, luck: np.random.Generator, sigma: floa
 @pytest.mark.parametrize("scale", [1.0, 40.0])
 def test_silent_while_the_drift_holds(lag: int, scale: float) -> None:
     # A false alarm has a chance of 1e-6 a run at most, and these drift as fast as they may, all the time.
-    worlds = [
+    played = [
         instances.sinusoid(40_000, 1e-3),
         instances.toggling(40_000, 1e-3, flat=700),
         instances.walk(40_000, 1e-3),
     ]
     for seed in range(10):
-        for world in worlds:
+        for instance in played:
             alarm = DriftAlarm(2, 1e-3 * scale)
-            assert not feed(alarm, scale * world.means, np.random.default_rng(seed), 0.5 * scale, lag)
+            assert not feed(alarm, scale * instance.means, np.random.default_rng(seed), 0.5 * scale, lag)
             assert sum(alarm.tests) > 1_000
 
 

@@ -12,20 +12,20 @@ import driftbandits as db
 from driftbandits.simulation.detections import detection_delays, true_changes
 
 
-def world() -> db.Instance:
+def instance() -> db.Instance:
     """Changes after 100 steps (arm 0) and 200 (both arms), 300 steps in all."""
     return db.Instance(np.repeat([[0.1, 0.5], [0.9, 0.5], [0.2, 0.3]], 100, axis=0), name="two changes")
 
 
 def simulation(events: list[tuple[int, int, int]], runs: int = 2) -> db.Simulation:
     """A Simulation whose events (run, step, arm) are the given ones."""
-    made = db.simulate({"it": db.MUCB(300), "turns": db.RoundRobin()}, world(), runs=runs, events=True)
+    made = db.simulate({"it": db.MUCB(300), "turns": db.RoundRobin()}, instance(), runs=runs, events=True)
     table = pl.DataFrame(events, schema={"run": pl.Int64, "step": pl.Int64, "arm": pl.Int64}, orient="row")
     return replace(made, events={"it": table.with_columns(statistic=1.0)})
 
 
 def test_changes() -> None:
-    assert true_changes(world()).tolist() == [100, 200]
+    assert true_changes(instance()).tolist() == [100, 200]
     assert true_changes(db.instances.stationary(50, (0.1, 0.2))).tolist() == []
     abrupt = db.instances.abrupt(1_000, 3, 4, seed=2)
     assert len(true_changes(abrupt)) == 4
@@ -61,7 +61,7 @@ def test_nothing_seen() -> None:
 
 
 def test_without_detectors() -> None:
-    result = db.simulate({"it": db.BOB(300), "turns": db.RoundRobin()}, world(), runs=1, events=True)
+    result = db.simulate({"it": db.BOB(300), "turns": db.RoundRobin()}, instance(), runs=1, events=True)
     with pytest.raises(db.InputError, match="events=True"):
         db.detection_table(result)
 
@@ -76,7 +76,7 @@ def test_figure_shows_the_share_seen() -> None:
     assert figure.legends[0].get_title().get_text() == "2 runs of 2 changes"
 
 
-def test_stationary_worlds_have_false_alarms_only() -> None:
+def test_stationary_instances_have_false_alarms_only() -> None:
     stationary = db.instances.stationary(5_000, (0.5, 0.5))
     result = db.simulate({"it": db.CUSUMUCB(5_000, threshold=2.0)}, stationary, runs=4, events=True)
     row = db.detection_table(result).row(0, named=True)

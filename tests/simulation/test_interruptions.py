@@ -18,37 +18,37 @@ from stubborn import Stubborn
 from waiting import started
 
 
-def test_keep_goes_on_where_it_was(world: db.Instance, result: db.Simulation, tmp_path: Path) -> None:
+def test_keep_goes_on_where_it_was(instance: db.Instance, result: db.Simulation, tmp_path: Path) -> None:
     """A file with a third of the runs is finished, and none of those runs is made again."""
     from driftbandits.simulation.parquet import read_runs, write_runs
 
     path = tmp_path / "kept.parquet"
     policies = {name: POLICIES[name] for name in ("SW-UCB#", "Rexp3")}
-    whole = db.simulate(policies, world, runs=6, seed=11, keep=path)
+    whole = db.simulate(policies, instance, runs=6, seed=11, keep=path)
     recipe, done = read_runs(path)
     part = {name: {run: runs[run] for run in (1, 4)} for name, runs in done.items()}
     write_runs(path, part, {key: value for key, value in recipe.items() if key != "format"})
     with pytest.raises(db.InputError, match="not finished, 8 runs are missing"):
         db.Simulation.load(path)
-    resumed = db.simulate(policies, world, runs=6, seed=11, keep=path)
+    resumed = db.simulate(policies, instance, runs=6, seed=11, keep=path)
     assert same(whole, resumed, "Rexp3")
     assert resumed.seconds["Rexp3"][4] == whole.seconds["Rexp3"][4]
     assert same(db.Simulation.load(path), whole, "SW-UCB#")
     with pytest.raises(db.InputError, match=r"another simulation .*different seed"):
-        db.simulate(policies, world, runs=6, seed=12, keep=path)
+        db.simulate(policies, instance, runs=6, seed=12, keep=path)
 
 
-def test_keep_knows_plain_objects_and_numpy_numbers_again(world: db.Instance, tmp_path: Path) -> None:
+def test_keep_knows_plain_objects_and_numpy_numbers_again(instance: db.Instance, tmp_path: Path) -> None:
     """A plain object's looks have its address in them, which is another one tomorrow."""
     path = tmp_path / "kept.parquet"
     numbers = db.SWUCBSharp(np.int64(T), np.float64(1e-3))  # type: ignore[arg-type]
-    first = db.simulate({"it": Stubborn(), "sw": numbers}, world, runs=2, keep=path)
+    first = db.simulate({"it": Stubborn(), "sw": numbers}, instance, runs=2, keep=path)
     written, another = path.stat().st_mtime_ns, Stubborn()
-    again = db.simulate({"it": another, "sw": POLICIES["SW-UCB#"]}, world, runs=2, keep=path)
+    again = db.simulate({"it": another, "sw": POLICIES["SW-UCB#"]}, instance, runs=2, keep=path)
     assert path.stat().st_mtime_ns == written
     assert same(first, again, "it")
     with pytest.raises(db.InputError, match=r"different noise"):
-        db.simulate({"it": another, "sw": numbers}, world, db.Bernoulli(), runs=2, keep=path)
+        db.simulate({"it": another, "sw": numbers}, instance, db.Bernoulli(), runs=2, keep=path)
 
 
 def test_a_place_that_cannot_be_kept_in_is_known_before_the_work(tmp_path: Path) -> None:
@@ -130,8 +130,9 @@ def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> N
         "    print('stopped' if result is None else 'finished', run, flush=True)\n"
         "    return result\n"
         "Job.play = tell\n"
-        "world = db.instances.sinusoid(horizon=2_000_000)\n"
-        f"db.simulate({{'it': db.SWUCBSharp(2_000_000, 1e-5)}}, world, runs=100_000, workers=2, keep={str(path)!r})\n"
+        "instance = db.instances.sinusoid(horizon=2_000_000)\n"
+        "it = {'it': db.SWUCBSharp(2_000_000, 1e-5)}\n"
+        f"db.simulate(it, instance, runs=100_000, workers=2, keep={str(path)!r})\n"
     )
     with started("-c", program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -56,12 +56,12 @@ def test_same_steps_as_in_plain_python(name: str) -> None:
 
 
 def test_more_arms_and_runs_differ() -> None:
-    world = instances.wave(500, drift=0.001, n_arms=5)
+    instance = instances.wave(500, drift=0.001, n_arms=5)
     policy = Uniform()
-    first, second = trajectory(policy, world), trajectory(policy, world, run=1)
+    first, second = trajectory(policy, instance), trajectory(policy, instance, run=1)
     assert set(first.arms.tolist()) == set(range(5))
     assert first.rewards.tolist() != second.rewards.tolist()
-    assert first.arms.tolist() == naive.play(policy, world, Gaussian(0.5), 0, 0)[0]
+    assert first.arms.tolist() == naive.play(policy, instance, Gaussian(0.5), 0, 0)[0]
 
 
 def test_a_plain_policy_is_left_as_it_was() -> None:

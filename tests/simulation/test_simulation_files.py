@@ -21,18 +21,18 @@ POLICIES = {
 @pytest.mark.parametrize("events", [True, False])
 @pytest.mark.parametrize("name", POLICIES)
 def test_events_that_were_asked_for_are_asked_for_again(name: str, events: bool, tmp_path: Path) -> None:
-    path, world, policies = tmp_path / "runs.parquet", db.instances.stationary(200), {name: POLICIES[name]}
-    first = db.simulate(policies, world, runs=2, events=events)
+    path, instance, policies = tmp_path / "runs.parquet", db.instances.stationary(200), {name: POLICIES[name]}
+    first = db.simulate(policies, instance, runs=2, events=events)
     assert first.with_events is events
     assert events or not first.events
     noted = first.events[name].height if name in first.events else 0
     assert (noted > 0) is (events and name == "notes some")
     first.save(path)
     written = path.stat().st_mtime_ns
-    kept = db.simulate(policies, world, runs=2, events=events, keep=path)
+    kept = db.simulate(policies, instance, runs=2, events=events, keep=path)
     assert path.stat().st_mtime_ns == written  # nothing was played
     with pytest.raises(db.InputError, match="different events"):
-        db.simulate(policies, world, runs=2, events=not events, keep=path)
+        db.simulate(policies, instance, runs=2, events=not events, keep=path)
     for again in (kept, db.Simulation.load(path), first.rerun()):
         assert again.with_events is events
         assert set(again.events) == set(first.events)

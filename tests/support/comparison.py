@@ -24,10 +24,10 @@ def same(one: db.Simulation, other: db.Simulation, name: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def world() -> db.Instance:
+def instance() -> db.Instance:
     return db.instances.sinusoid(horizon=T, drift=1e-3)
 
 
 @pytest.fixture(scope="session")
-def result(world: db.Instance) -> db.Simulation:
-    return db.simulate(POLICIES, world, runs=6, seed=11, workers=1, events=True)
+def result(instance: db.Instance) -> db.Simulation:
+    return db.simulate(POLICIES, instance, runs=6, seed=11, workers=1, events=True)

@@ -39,10 +39,10 @@ def reward(step: int, arm: int) -> float:
 
 def simulation(noise: db.Noise, keep: Path | None = None) -> db.Simulation:
     """Two policies for 500 steps, with events."""
-    world = db.instances.toggling(500)
+    instance = db.instances.toggling(500)
     policies = {"DriftUCB": db.DriftUCB(500, 1e-3), "SnoozeIt": db.SnoozeIt(500, 1e-3, confidence=0.1)}
     options: dict[str, Any] = {"runs": 6, "seed": 3, "checkpoints": 5, "events": True, "progress": False}
-    return db.simulate(policies, world, noise, keep=keep, **options)
+    return db.simulate(policies, instance, noise, keep=keep, **options)
 
 
 def numbers(result: db.Simulation) -> dict[str, Any]:

@@ -103,8 +103,8 @@ def scripted(luck: random.Random) -> Scripted:
 
 def simulated(policy: Any, n_arms: int, steps: int, rewards: Stream, seed: int) -> Any:
     size = (1.0, 0.0, 5e-324, 1e100, 1e300)[seed % 5]
-    world = db.instances.sinusoid(steps, 1e-3, n_arms)
-    result = db.simulate({"it": policy}, world, Wild(size), runs=2, seed=seed, workers=1, progress=False)
+    instance = db.instances.sinusoid(steps, 1e-3, n_arms)
+    result = db.simulate({"it": policy}, instance, Wild(size), runs=2, seed=seed, workers=1, progress=False)
     return result.regret["it"].tolist(), result.realised["it"].tolist(), result.pulls["it"].tolist()
 
 

@@ -176,7 +176,7 @@ def test_a_file_says_the_same_as_the_call(tmp_path: Path) -> None:
     path = tmp_path / "good.toml"
     path.write_text(GOOD)
     loaded = db.Sweep.load(path)
-    assert len(loaded.cells) == 3 * 2 * 2  # flat belongs to the world, so no two cells coincide
+    assert len(loaded.cells) == 3 * 2 * 2  # flat belongs to the instance, so no two cells coincide
     assert loaded.cells[0].runs == 3
 
 

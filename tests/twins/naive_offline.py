@@ -72,12 +72,12 @@ def _follow(history: list[float]) -> float:
     return guess
 
 
-def greedy_log(world: Instance, explore: float, sigma: float, seed: int) -> pl.DataFrame:
+def greedy_log(instance: Instance, explore: float, sigma: float, seed: int) -> pl.DataFrame:
     """The log of a policy that pulls the arm that seems best, and with probability ``explore`` any arm."""
     rng = np.random.Generator(np.random.SFC64(seed))
-    T, K = world.means.shape
+    T, K = instance.means.shape
     explores, anyone = (rng.random(T) < explore).tolist(), rng.integers(0, K, T).tolist()
-    noise, means = (sigma * rng.standard_normal(T)).tolist(), world.means.tolist()
+    noise, means = (sigma * rng.standard_normal(T)).tolist(), instance.means.tolist()
     guesses, rows = [0.5] * K, []
     for t in range(T):
         best = guesses.index(max(guesses))

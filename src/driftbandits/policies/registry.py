@@ -19,31 +19,31 @@ POLICIES: dict[str, type[Policy]] = {each.__name__: each for each in _listed if 
 
 
 _TELLS: dict[str, Callable[[Instance], Any]] = {
-    "horizon": lambda world: world.horizon,
-    "drift": lambda world: world.drift_limit if world.drift is None else world.drift,
-    "best_arms": lambda world: world.best_arm,
+    "horizon": lambda instance: instance.horizon,
+    "drift": lambda instance: instance.drift_limit if instance.drift is None else instance.drift,
+    "best_arms": lambda instance: instance.best_arm,
 }
 
 
-def told_by(world: Instance, parameters: Collection[str]) -> dict[str, Any]:
-    """What a world tells a policy that has these parameters: the horizon, the drift, the best arms.
+def told_by(instance: Instance, parameters: Collection[str]) -> dict[str, Any]:
+    """What an instance tells a policy that has these parameters: the horizon, the drift, the best arms.
 
-    The drift is the one that the world declares; a world that declares none tells the one it has. A policy is promised
+    The drift is the one that the instance declares; one that declares none tells the drift it has. A policy is promised
     an upper bound, and the declared one is the same for every horizon and every draw of a family. The largest step
-    that a world happens to make differs from it by rounding, and in a world cut short before it moves it is 0, for
-    which many a tuning is undefined.
+    that an instance happens to make differs from it by rounding. Cut short before it moves, an instance has a drift of
+    0, for which many a tuning is undefined.
 
     >>> from driftbandits import instances
     >>> told_by(instances.toggling(horizon=100, drift=0.01), ["horizon", "drift", "sigma"])
     {'horizon': 100, 'drift': 0.01}
     """
-    return {name: tell(world) for name, tell in _TELLS.items() if name in parameters}
+    return {name: tell(instance) for name, tell in _TELLS.items() if name in parameters}
 
 
-def make_policy(name: str, world: Instance | None = None, /, **known: Any) -> Policy:
+def make_policy(name: str, instance: Instance | None = None, /, **known: Any) -> Policy:
     """The policy called ``name``, given whatever of ``known`` (horizon, drift, ...) it has a parameter for.
 
-    What ``known`` leaves open, the policy is told by its ``world``, if there is one: see ``told_by``.
+    What ``known`` leaves open, the policy is told by its ``instance``, if there is one: see ``told_by``.
 
     >>> make_policy("SWUCBSharp", horizon=1_000, drift=0.01)
     SWUCBSharp(horizon=1000, drift=0.01, nu=None, alpha=None, lam=None)
@@ -55,5 +55,5 @@ def make_policy(name: str, world: Instance | None = None, /, **known: Any) -> Po
         hint = f"did you mean {near[0]}? " if near else ""
         raise InputError(f"unknown policy {name!r}; {hint}known: {', '.join(sorted(POLICIES))}")
     wanted = {field.name for field in fields(POLICIES[name])}  # type: ignore[arg-type]
-    told = {} if world is None else told_by(world, wanted - known.keys())
+    told = {} if instance is None else told_by(instance, wanted - known.keys())
     return POLICIES[name](**told, **{key: value for key, value in known.items() if key in wanted})

@@ -45,7 +45,7 @@ class Match:
     def drift(self) -> float:
         """The drift it has; where means jump, the total variation spread evenly over time, V/T, which tunings use.
 
-        Elsewhere a policy is told the drift that a world declares. Here it is told the one that it has, which is at
+        Elsewhere a policy is told the drift that an instance declares. Here it is told the one that it has, which is at
         most 1 % less: the standings that ship with the package were played so.
         """
         if self.kind == ABRUPT:

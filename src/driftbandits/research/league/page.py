@@ -44,7 +44,7 @@ def page(settings: Settings) -> Page:
         "what its own tuning asks for, and all meet the same noise.",
         judged="",
         judging="What this package claims of its own policies against published ones.",
-        chapters={"world": "The standings", "detection": "Changes detected", "reading": "How to read it"},
+        chapters={"instance": "The standings", "detection": "Changes detected", "reading": "How to read it"},
         again="With the package installed, one command writes this page.",
         command=f"driftbandits league --horizon {settings.horizon}",
         beside="Beside this page lie every figure as SVG, PNG and PDF (in `figures/`), the runs as Parquet (in "
@@ -148,11 +148,11 @@ def _reading(settings: Settings) -> Section:
         "for two arms only plays fewer instances, so its average is over others."
     )
     rows = [
-        {"world": match.name, "kind": match.kind, "arms": match.instance.n_arms, "noise": type(match.noise).__name__}
+        {"instance": match.name, "kind": match.kind, "arms": match.instance.n_arms, "noise": type(match.noise).__name__}
         | {"δ told": match.drift}
         for match in matches(settings.horizon)
     ]
-    return Section("worlds", "What is measured", [told, kinds], [], {"The instances": rows})
+    return Section("instances", "What is measured", [told, kinds], [], {"The instances": rows})
 
 
 def shipped(ratios: pl.DataFrame) -> pl.DataFrame:
@@ -160,4 +160,4 @@ def shipped(ratios: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     rounded = by_family(ratios).with_columns(pl.col("ratio").round_sig_figs(4))
-    return rounded.select("policy", "told", "kind", "family", "ratio", "worlds")
+    return rounded.select("policy", "told", "kind", "family", "ratio", "instances")

@@ -52,7 +52,7 @@ def run_table(played: dict[str, Simulation], horizon: int) -> pl.DataFrame:
     rows: list[dict[str, Any]] = []
     for match in matches(horizon):
         result = played[match.name]
-        labels = {"family": match.family, "world": match.name, "kind": match.kind, "arms": match.instance.n_arms}
+        labels = {"family": match.family, "instance": match.name, "kind": match.kind, "arms": match.instance.n_arms}
         labels["noise"] = type(match.noise).__name__
         for policy, regret in result.regret.items():
             cost = result.seconds[policy] / horizon * 1e9

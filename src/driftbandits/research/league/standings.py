@@ -24,7 +24,7 @@ def mean_regrets(runs: pl.DataFrame) -> pl.DataFrame:
     """One row for each instance and policy: the mean regret of its runs, and the cost of a step."""
     import polars as pl
 
-    grouped = runs.group_by("family", "world", "kind", "arms", "noise", "policy", "told", maintain_order=True)
+    grouped = runs.group_by("family", "instance", "kind", "arms", "noise", "policy", "told", maintain_order=True)
     return grouped.agg(pl.col("regret").mean(), pl.col("ns_per_step").mean())
 
 
@@ -32,9 +32,9 @@ def against(regrets: pl.DataFrame, rivals: set[str]) -> pl.DataFrame:
     """``regrets`` with a column ``ratio``: regret over that of the best of ``rivals`` on the same instance."""
     import polars as pl
 
-    best = regrets.filter(pl.col("policy").is_in(list(rivals))).group_by("world").agg(best=pl.col("regret").min())
+    best = regrets.filter(pl.col("policy").is_in(list(rivals))).group_by("instance").agg(best=pl.col("regret").min())
     floored = pl.col("regret", "best").clip(lower_bound=LEAST)
-    joined = regrets.join(best, on="world", maintain_order="left").with_columns(floored)
+    joined = regrets.join(best, on="instance", maintain_order="left").with_columns(floored)
     return joined.with_columns(ratio=pl.col("regret") / pl.col("best")).drop("best")
 
 
@@ -43,7 +43,7 @@ def by_family(ratios: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     grouped = ratios.group_by("policy", "told", "kind", "family", maintain_order=True)
-    return grouped.agg(ratio=pl.col("ratio").log().mean().exp(), worlds=pl.len())
+    return grouped.agg(ratio=pl.col("ratio").log().mean().exp(), instances=pl.len())
 
 
 def standings(runs: pl.DataFrame) -> pl.DataFrame:
@@ -75,7 +75,7 @@ def standings(runs: pl.DataFrame) -> pl.DataFrame:
                 "abrupt": over_families(families, ABRUPT),
                 "lower_bound": over_families(families, HARDEST),
                 "ns_per_step": cost,
-                "played": drifting["worlds"].sum(),
+                "played": drifting["instances"].sum(),
             }
         )
     order = pl.col("told").replace_strict({"nothing": 0, "T": 1, "δ": 2, "T and δ": 3})
@@ -100,7 +100,7 @@ def best_single(regrets: pl.DataFrame, rivals: set[str], kind: str) -> str:
     import polars as pl
 
     families = by_family(against(regrets.filter(pl.col("kind") == kind), rivals))
-    most = families.group_by("policy").agg(pl.col("worlds").sum())["worlds"].max()
-    whole = families.group_by("policy").agg(pl.col("ratio").log().mean(), pl.col("worlds").sum())
-    eligible = whole.filter(pl.col("policy").is_in(list(rivals)), pl.col("worlds") == most)
+    most = families.group_by("policy").agg(pl.col("instances").sum())["instances"].max()
+    whole = families.group_by("policy").agg(pl.col("ratio").log().mean(), pl.col("instances").sum())
+    eligible = whole.filter(pl.col("policy").is_in(list(rivals)), pl.col("instances") == most)
     return str(eligible.sort("ratio", "policy")["policy"].first())
