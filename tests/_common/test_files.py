@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from driftbandits._common.files import check_writable, written_whole
+from driftbandits._common.files import check_writable, remove_leftovers, written_whole
 from driftbandits.errors import InputError
 
 
@@ -96,3 +96,11 @@ def test_places_that_cannot_be_written(path: Path) -> None:
             pass
     check_writable(path)
     assert path.read_text() == "old"
+
+
+def test_what_killed_processes_left_is_removed_and_nothing_else(path: Path, tmp_path: Path) -> None:
+    killed = written_whole(path)  # its block never ends
+    left = killed.__enter__()
+    assert left.exists()
+    remove_leftovers(tmp_path, tmp_path / "no such folder")
+    assert not left.exists()

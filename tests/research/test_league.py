@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.instances.noise import Gaussian
 from driftbandits.policies import POLICIES
@@ -109,7 +110,7 @@ def test_the_jackknife_of_a_mean_is_students_interval() -> None:
     assert (low, high) == pytest.approx((mean - reach, mean + reach), abs=5e-4)
 
 
-def test_worlds_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
+def test_instances_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
     first, second = list(matches(SHORT)), list(matches(SHORT))
     assert len({match.name for match in first}) == len(first)
     assert {match.kind for match in first} == set(KINDS)
@@ -140,7 +141,10 @@ def test_a_league_is_the_same_for_any_number_of_workers(small: tuple[League, Pat
 
 
 def test_a_league_goes_on_from_its_files(small: tuple[League, Path]) -> None:
+    killed = written_whole(small[1] / "runs" / "one.parquet")  # its block never ends
+    left = killed.__enter__()
     again = run_table(play(Settings(2, 0, SHORT), small[1]), SHORT)
+    assert not left.exists()
     assert again.equals(small[0].runs)  # the costs too, so nothing was played again
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from driftbandits._common.files import written_whole
 from driftbandits._common.versions import versions
 from driftbandits.errors import InputError
 from driftbandits.research.paper.compose import SECTIONS
@@ -146,8 +147,11 @@ def test_finished_parts_are_run_again_only_when_asked(tmp_path: Path, capsys: py
     run(tmp_path, only="lemma-2")
     file = tmp_path / "runs" / "lemma-2.parquet"
     before, summary = file.stat().st_mtime_ns, (tmp_path / "summary.json").read_bytes()
+    killed = written_whole(file)  # its block never ends
+    left = killed.__enter__()
     run(tmp_path, only="lemma-2")
     assert file.stat().st_mtime_ns == before
+    assert not left.exists()
     run(tmp_path, only="lemma-2", again=True)
     assert file.stat().st_mtime_ns > before
     assert (tmp_path / "summary.json").read_bytes() == summary

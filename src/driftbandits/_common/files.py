@@ -15,6 +15,10 @@ UNSYNCABLE = (errno.EACCES, errno.EINVAL, errno.ENOTSUP)
 """What is said of folders that this system, or this user, cannot sync: then names come to disk in their own time."""
 
 
+UNDER_WAY = ".tmp"
+"""Ends the names of files that are not yet whole; they begin with a dot."""
+
+
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary path beside ``path`` that takes its place when the block ends well, and vanishes when it does not.
@@ -39,9 +43,16 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     _file_beside(Path(path)).unlink()
 
 
+def remove_leftovers(*folders: Path) -> None:
+    """Remove what processes left behind that were killed while they wrote. None may be writing there now."""
+    for folder in folders:
+        for leftover in folder.glob(f".*{UNDER_WAY}"):
+            leftover.unlink()
+
+
 def _file_beside(target: Path) -> Path:
     """A new, empty file with the rights that any new file of this process gets."""
-    made = target.parent / f".{target.stem}-{secrets.token_hex(8)}{target.suffix}.tmp"
+    made = target.parent / f".{target.stem}-{secrets.token_hex(8)}{target.suffix}{UNDER_WAY}"
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a directory")

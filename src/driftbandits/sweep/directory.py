@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftbandits._common.files import written_whole
+from driftbandits._common.files import UNDER_WAY, remove_leftovers, written_whole
 from driftbandits.errors import InputError, Unfinished
 from driftbandits.sweep.cells import Cell
 from driftbandits.sweep.tasks import Played
@@ -76,15 +76,14 @@ class Directory:
             raise InputError(f"cannot use {self.path}: {error.strerror or error}. Name another directory.") from None
         with lock:
             self._claim()
-            for leftover in self.path.glob(".*.tmp"):  # of a process that was killed while it wrote
-                leftover.unlink()
+            remove_leftovers(self.path)
             numbers = [int(part.name.split("-")[1][:6]) for part in self.path.glob("part-*")]
             self._next = max(numbers, default=-1) + 1
             yield
 
     def _unowned(self) -> Path:
         """The file that says who writes here, if the directory is a sweep's or empty."""
-        others = [item.name for item in self.path.iterdir() if item.name != LOCK and not item.name.endswith(".tmp")]
+        others = [item.name for item in self.path.iterdir() if item.name != LOCK and not item.name.endswith(UNDER_WAY)]
         if others and MANIFEST not in others:
             raise InputError(f"{self.path} holds other things ({min(others)}, ...): name a new directory")
         return self.path / LOCK

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from driftbandits._common.checks import check_horizon, check_whole
-from driftbandits._common.files import written_whole
+from driftbandits._common.files import remove_leftovers, written_whole
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances.base import HORIZON
 from driftbandits.research.paper import compose
@@ -45,7 +45,7 @@ def reproduce(
     needed = {*groups, *(need for group in groups for need in NEEDS.get(group, ()))}
     todo = [part for part in parts() if part.group in needed]
     timings: dict[str, float] = {}
-    _remove_leftovers(out)
+    remove_leftovers(out, out / "runs", out / "figures")
     _write_json(out / "timings.json", timings)  # a place that cannot be written is found out before the work
     drawing = Part("drawing", "drawing", 1.5, lambda settings, workers, path: None)  # a section; only its time counts
     with warnings.catch_warnings(), progress([*todo, *[drawing] * len(groups)]) as shown:
@@ -75,13 +75,6 @@ def _groups(only: str | None) -> list[str]:
     if only not in compose.SECTIONS:
         raise InputError(f"unknown name {only!r}; --only takes one of {', '.join(compose.SECTIONS)}")
     return [only]
-
-
-def _remove_leftovers(out: Path) -> None:
-    """Files under way when an earlier call was killed; finished ones have no dot in front."""
-    for folder in (out, out / "runs", out / "figures"):
-        for leftover in folder.glob(".*-????????.*"):
-            leftover.unlink()
 
 
 def _write_json(path: Path, value: Any) -> None:
