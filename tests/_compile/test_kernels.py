@@ -181,6 +181,17 @@ def test_a_renamed_state_class_is_compiled_anew(tmp_path: Path) -> None:
     assert answers[0] == answers[1]
 
 
+def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    program = RUN.format(imports="from mine import Greedy")
+    first = python(program, tmp_path)
+    for ending, remains in (("nbi", 100), ("nbc", 0)):
+        (file,) = (tmp_path / "cache").rglob(f"*mine.Greedy*.{ending}")
+        file.write_bytes(file.read_bytes()[:remains])
+        assert python(program, tmp_path) == first
+
+
 def test_a_policy_in_a_notebook_cell(tmp_path: Path) -> None:
     """A cell is code with no file behind it, run in __main__."""
     (tmp_path / "helpers.py").write_text(HELPERS)

@@ -284,7 +284,9 @@ def entry(
     types_given = tuple(numba.typeof(argument) for argument in arguments)
     try:
         return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]
-    except (AttributeError, ImportError):
-        # The cache on disk names a State's class that has since been renamed or moved: start a new cache.
+    except numba.core.errors.NumbaError:
+        raise
+    except Exception:  # whatever reading it may raise
+        # The cache on disk is damaged, or names a State's class that has since been renamed or moved: start a new one.
         dispatcher._cache.flush()
         return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]

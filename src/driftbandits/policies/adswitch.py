@@ -26,7 +26,7 @@ class AdSwitchState(NamedTuple):
     pool: Records
     vertices: Records
     sums: np.ndarray[Any, np.dtype[np.float64]]
-    luck: Records
+    generator: Records
     event: Records
 
 
@@ -117,7 +117,7 @@ class AdSwitch(Policy):
         return vertices and int(state.arms["count"].max()) + steps < len(state.sums)
 
     def seed(self, state: AdSwitchState, rng: np.random.Generator) -> None:
-        seed_generator(state.luck, rng)
+        seed_generator(state.generator, rng)
 
     def select(self, state: AdSwitchState, rng: np.random.Generator) -> int:
         arms = state.arms
@@ -130,7 +130,7 @@ class AdSwitch(Policy):
 
     def update(self, state: AdSwitchState, arm: int, reward: float) -> None:
         run, pulled = state.run[0], state.arms[arm]
-        mix_in(state.luck[0], arm, reward)
+        mix_in(state.generator[0], arm, reward)
         run.t += 1
         pulled.pulled_at = run.t
         pulled.count += 1
@@ -244,7 +244,7 @@ def _oblige(state: AdSwitchState) -> None:
     rate = min(1.0, run.check_rate * math.sqrt(run.episode))
     for arm in range(len(arms)):
         if arms[arm].bad:
-            left = uniform(state.luck[0])
+            left = uniform(state.generator[0])
             if left < rate:  # the probabilities of all i sum to less
                 size = 0.5
                 while size / 2.0 >= arms[arm].old_gap / 16.0:

@@ -22,7 +22,7 @@ class BOBState(NamedTuple):
     arms: Records
     windows: Records
     pulls: Records
-    luck: Records
+    generator: Records
     event: Records
 
 
@@ -116,7 +116,7 @@ class BOB(Policy):
         return int(min(state.run[0].block, state.run[0].played + steps)) <= len(state.pulls)
 
     def seed(self, state: BOBState, rng: np.random.Generator) -> None:
-        seed_generator(state.luck, rng)
+        seed_generator(state.generator, rng)
 
     def select(self, state: BOBState, rng: np.random.Generator) -> int:
         arms = state.arms
@@ -132,7 +132,7 @@ class BOB(Policy):
 
     def update(self, state: BOBState, arm: int, reward: float) -> None:
         run, arms, pulls = state.run[0], state.arms, state.pulls
-        mix_in(state.luck[0], arm, reward)
+        mix_in(state.generator[0], arm, reward)
         run.t += 1
         if run.played == 0:  # the first pull of a block is the same for every window, so the draw can wait
             _begin_block(state)
@@ -169,7 +169,7 @@ def _begin_block(state: BOBState) -> None:
         windows[index].weight = math.exp(windows[index].log_weight - largest)
         total += windows[index].weight
     mix(windows, total, run.gamma)
-    left = uniform(state.luck[0])
+    left = uniform(state.generator[0])
     run.chosen = 0
     while run.chosen < len(windows) - 1 and left >= windows[run.chosen].probability:
         left -= windows[run.chosen].probability

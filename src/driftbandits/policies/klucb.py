@@ -16,7 +16,7 @@ from driftbandits.policies.base import Policy, Records, records
 
 DIVERGENCES = ("bernoulli", "gaussian")
 MOST_STEPS = 60
-"""Newton's method takes 2 to 6 steps, seldom 13; the limit only makes the loop finite."""
+"""Newton's method takes 2 to 6 steps, rarely 13; the limit only makes the loop finite."""
 NEARLY = 1e-8
 """A relative step this small is the last: Newton squares the error."""
 TINY = 1e-300

@@ -20,7 +20,7 @@ class MASTERState(NamedTuple):
     run: Records
     orders: Records
     plays: Records
-    luck: Records
+    generator: Records
     event: Records
 
 
@@ -105,7 +105,7 @@ class MASTER(Policy):
         return state
 
     def seed(self, state: MASTERState, rng: np.random.Generator) -> None:
-        seed_generator(state.luck, rng)
+        seed_generator(state.generator, rng)
 
     def select(self, state: MASTERState, rng: np.random.Generator) -> int:
         return state.run[0].chosen  # type: ignore[no-any-return]
@@ -113,7 +113,7 @@ class MASTER(Policy):
     def update(self, state: MASTERState, arm: int, reward: float) -> None:
         run = state.run[0]
         n_arms = len(state.plays) // len(state.orders)
-        mix_in(state.luck[0], arm, reward)
+        mix_in(state.generator[0], arm, reward)
         learning = state.plays[run.active * n_arms + arm]
         learning.count += 1
         learning.total += reward
@@ -188,7 +188,7 @@ def _schedule(state: MASTERState, n_arms: int) -> None:
     block = _rho(n_arms, float(1 << run.order))
     order, span = 0, 1
     while order <= run.order and run.played % span == 0:
-        if uniform(state.luck[0]) < block / _rho(n_arms, float(span)):
+        if uniform(state.generator[0]) < block / _rho(n_arms, float(span)):
             orders[order].alive = 1
             orders[order].received = run.received
             for arm in range(n_arms):

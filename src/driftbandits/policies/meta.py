@@ -33,7 +33,7 @@ class METAState(NamedTuple):
     played: Records
     pool: Records
     vertices: Records
-    luck: Records
+    generator: Records
     event: Records
 
 
@@ -121,7 +121,7 @@ class META(Policy):
         return 2 * (len(state.recent) - 1) * (steps + min(steps * (len(state.levels) - 1), 4 * int(self.horizon)))
 
     def seed(self, state: METAState, rng: np.random.Generator) -> None:
-        seed_generator(state.luck, rng)
+        seed_generator(state.generator, rng)
 
     def select(self, state: METAState, rng: np.random.Generator) -> int:
         run, first = state.run[0], state.run[0].top * len(state.recent)
@@ -135,7 +135,7 @@ class META(Policy):
 
     def update(self, state: METAState, arm: int, reward: float) -> None:
         run, n_arms = state.run[0], len(state.recent)
-        mix_in(state.luck[0], arm, reward)
+        mix_in(state.generator[0], arm, reward)
         run.t += 1
         remember(state, n_arms, arm, run.candidates * reward)
         evict(state, n_arms, arm, reward)
@@ -203,7 +203,7 @@ def _draw_replay(state: METAState, n_arms: int) -> bool:
     """
     run, levels = state.run[0], state.levels
     rate = 1.0 / math.sqrt(run.t + 1 - levels[0].start)
-    left = uniform(state.luck[0])
+    left = uniform(state.generator[0])
     if left >= rate / (math.sqrt(2.0) - 1.0):  # the probabilities of all lengths sum to less
         return False
     for power in range(run.longest, 0, -1):

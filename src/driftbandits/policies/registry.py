@@ -31,7 +31,7 @@ def told_by(instance: Instance, parameters: Collection[str]) -> dict[str, Any]:
     The drift is the one that the instance declares; one that declares none tells the drift it has. A policy is promised
     an upper bound, and the declared one is the same for every horizon and every draw of a family. The largest step
     that an instance happens to make differs from it by rounding. Cut short before it moves, an instance has a drift of
-    0, for which many a tuning is undefined.
+    0, for which many tunings are undefined.
 
     >>> from driftbandits import instances
     >>> told_by(instances.toggling(horizon=100, drift=0.01), ["horizon", "drift", "sigma"])
