@@ -1,7 +1,7 @@
 """Random draws that a policy must remember: made in ``update``, from a generator that is part of the State.
 
 ``select`` is given the run's random generator but may not change the State. ``update`` may change the State but is
-given no generator. So some policies keep a small generator in their State, in the field ``generator``: L'Ecuyer's combined
+given no generator. So some policies keep a small one in their State, in the field ``generator``: L'Ecuyer's combined
 congruential generator of 1988, with a period of 2 10^18. Their ``seed`` starts it from the run's own random stream.
 
 Every arm and reward is mixed into the generator as well. Adding a number to a uniform one modulo m leaves it uniform,
