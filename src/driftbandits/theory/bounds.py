@@ -1,7 +1,8 @@
 """The paper's bounds on regret as numbers, with every constant written out. L is ln T throughout.
 
-The proofs assume the good event (``good_event_probability``) and treat lengths as whole numbers; SnoozeIt rounds the
-end of a snooze down, which can cost an episode a fraction of a step.
+They hold for both printed forms of SnoozeIt, ``original`` (Algorithm 1) and ``modified`` (Algorithm 2), with snoozes
+that end at whole steps. Every proof stands in docs/proofs.md, with what had to be mended in the paper's. Lemmas have
+the numbers that they have in the compiled paper, where lemmas and claims are counted together.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
-from driftbandits.theory.constants import C3, C6, C7, C8
+from driftbandits.theory.constants import C2, C3, C6, C7, C8
 from driftbandits.theory.gaps import detectable_gap, two_arms
 from driftbandits.theory.lower import block_length
 
@@ -85,9 +86,11 @@ def instance_dependent(means: Any, drift: float) -> InstanceBound:
     episode; lambda_min(j) is the least detectable gap of block j; c6 = 144, c7 = c8 = 2. For delta = 0 one block is
     all of time, and the bound is at most 4 + 144 L / gap when the gap is constant.
 
-    Corrected: the paper adds c7 once, though its proof needs it once a block; its m is not rounded up; and its blocks
-    [(j-1) tau + 1, j tau] lose a step wherever tau is not whole. The proof uses Lemma 2, which needs a best arm that
-    does not change within an active phase: see ``episode_regret``. ``drift`` must cover the instance's own drift.
+    Corrected: the paper adds c7 once, though its proof needs it once a block; its m is not rounded up; its blocks
+    [(j-1) tau + 1, j tau] lose a step wherever tau is not whole; and it uses Lemma 4 (episodic regret) also where the
+    best arm changes, where that is false. The mended proof counts what each block costs: two active stretches of
+    72 L/lambda + 1 each, or, where the best arm changes within the block, ``crossed_block_regret``, which is far less.
+    ``drift`` must cover the instance's own drift.
 
     >>> from driftbandits import instances
     >>> bound = instance_dependent(instances.separated(), 1 / 48_000)
@@ -109,17 +112,17 @@ def instance_dependent(means: Any, drift: float) -> InstanceBound:
 def minimax_upper(horizon: int, drift: float) -> MinimaxUpper:
     """Theorem 2: whatever the instance, SnoozeIt's expected regret is O(T (delta L)^(1/3)). With constants, at most
 
-    3 * 2^(2/3) (delta L)^(1/3) T + 6 sqrt(min(T, x) L) + (T/x + 1) + 2, with x = c3 delta^(-2/3) L^(1/3).
+    3 * 2^(2/3) (delta L)^(1/3) T + 6 sqrt(min(T, x) L) + (T/floor(x) + 1) + 2, with x = c3 delta^(-2/3) L^(1/3).
 
     An episode with active phase tau costs 1 + 6 sqrt(tau L) and lasts max(tau, (2/delta) sqrt(L/tau)) steps. The
     ratio is largest at tau = x, where both of the paper's cases give 3 * 2^(2/3) = 6 / 2^(1/3) times (delta L)^(1/3).
 
     Corrected: the horizon may cut the last snooze off, so the last episode need not last that long and pays
     6 sqrt(min(T, x) L) of its own, a term the paper leaves out: without it the bound would be 3 for delta = 0, where
-    it is 6 sqrt(T L) + 3. Corollary 1 lacks the 1 of the last episode. Where the best arm changes within an active
-    phase Lemma 2 fails, but Theorem 2 does not: cut the phase where the means cross. A piece of n steps has a gap of 0
-    at one end, so it costs at most about delta n^2/2; and at most about 6 sqrt(n L), as no test passed. So no piece
-    costs more than about 2.63 (delta L)^(1/3) a step.
+    it is 6 sqrt(T L) + 3. Corollary 1 lacks the 1 of the last episode, and x must be rounded down there. Algorithm 2's
+    episodes last tau - 2w + buf(2w) >= max(tau, buf(tau)) steps, so the bound is theirs too. Where the best arm changes
+    within an active phase, Lemma 4 (episodic regret) holds for each stretch between two changes, and
+    ``crossing_stretch_regret`` too: the smaller of both is below the rate above for every length of the stretch.
 
     >>> bound = minimax_upper(162_755, 1 / 48_000)
     >>> round(bound.total), round(bound.all_steps), round(bound.last_episode), round(bound.episode_ends, 1)
@@ -141,9 +144,12 @@ def minimax_lower(horizon: int, drift: float) -> MinimaxLower:
 
     In each block the instance has a triangular bump of slope 1/(2 m^(3/2)) on whichever arm the policy prefers less.
     For m <= 8 the block's bound is not positive, and for m > T (delta = 0 included) no block fits: then the total is 0,
-    which is true and says nothing. Corrected: the paper has 1/64 where its own sum gives 1/128, and a whole T/m. An
-    instance of the family ``lower_bound``, which draws each block's bump from three cases, costs a third of this at
-    least, averaged over seeds.
+    which is true and says nothing. For 16 <= m <= T it is at least T delta^(1/3)/420.
+
+    Corrected: the paper has 1/64 where its own sum gives 1/128, and a whole T/m. Its last step concludes from
+    sqrt(m) >= (2 delta)^(-1/3), which bounds T/sqrt(m) from above; it needs m as small as the drift allows, so that
+    m < (2 delta)^(-2/3) + 1. An instance of the family ``lower_bound``, which draws each block's bump from three
+    cases, costs a third of this at least, averaged over seeds.
 
     >>> bound = minimax_lower(162_755, 1 / 48_000)
     >>> bound.block_length, bound.blocks, round(bound.per_block, 4), round(bound.total, 2)
@@ -159,10 +165,10 @@ def minimax_lower(horizon: int, drift: float) -> MinimaxLower:
 
 
 def shortest_episode(horizon: int, drift: float) -> float:
-    """Lemma 3: every episode but the last of SnoozeIt (original) lasts x = c3 delta^(-2/3) L^(1/3) steps, c3 = 2^(2/3).
+    """Lemma 7 (episode size): every episode but the last lasts x = c3 delta^(-2/3) L^(1/3) steps, c3 = 2^(2/3).
 
-    An episode lasts max(tau, buf(tau)), buf = (2/delta) sqrt(L/tau), which is least where the two are equal. Since the
-    end of a snooze is rounded down, read floor(x). For delta = 0 it is infinite: the first snooze never ends.
+    An episode lasts max(tau, buf(tau)) or longer, buf = (2/delta) sqrt(L/tau), which is least where the two are equal.
+    Since the end of a snooze is rounded down, read floor(x). For delta = 0 it is infinite: the first snooze never ends.
 
     >>> round(shortest_episode(162_755, 1 / 4_800), 2)
     1034.13
@@ -172,31 +178,78 @@ def shortest_episode(horizon: int, drift: float) -> float:
 
 
 def most_episodes(horizon: int, drift: float) -> float:
-    """Corollary 1: SnoozeIt (original) has at most T/x + 1 episodes, x the ``shortest_episode``.
+    """Corollary 1: SnoozeIt has at most T/floor(x) + 1 episodes, x the ``shortest_episode``.
 
-    Corrected: the paper lacks the 1, which stands for the last episode, as long as it may be.
+    Corrected: the paper lacks the 1, which stands for the last episode, as long as it may be; and snoozes end at whole
+    steps, so that an episode may last floor(x) steps only.
 
     >>> round(most_episodes(162_755, 1 / 4_800), 2), most_episodes(162_755, 0.0)
-    (158.38, 1.0)
+    (158.4, 1.0)
     """
     T = check_horizon(horizon)
-    return T / max(1.0, shortest_episode(T, drift)) + 1.0  # an episode has a step, even where T = 1 makes x = 0
+    shortest = shortest_episode(T, drift)
+    whole = math.floor(shortest) if drift > 0 else math.inf
+    return T / max(1, whole) + 1.0  # an episode has a step, even where T = 1 makes x = 0
 
 
 def episode_regret(active_length: Any, horizon: int) -> Any:
-    """Lemma 2: an episode whose active phase lasts tau steps costs at most R_i <= 1 + 6 sqrt((tau - 1) L).
+    """Lemma 4 (episodic regret): tau steps of an active phase cost at most 1 + 6 sqrt((tau - 1) L).
 
-    True, under the good event, only while the best arm does not change within the active phase. The proof reads the
-    regret of turns off the difference of the arms' sums; where the means cross, one arm's lead cancels the other's in
-    that difference, but not in the regret. On the instance toggling(drift=1/4800, flat=1000, start=(0.6042, 0.3958))
-    the printed test never passes, and one episode costs 12,735 where this formula says 8,386. ``active_length`` may be
-    an array.
+    True, under the good event, for any tau steps in a row of an active phase, all of it or a part, while the best arm
+    does not change. The paper leaves this condition out. Its proof reads the regret of turns off the difference of the
+    arms' sums; where the means cross, one arm's lead cancels the other's in that difference, but not in the regret. On
+    the instance toggling(drift=1/4800, flat=1000, start=(0.6042, 0.3958)) the printed test never passes, and one
+    episode costs 12,735 where this formula says 8,386. ``active_length`` may be an array.
 
     >>> round(float(episode_regret(162_755, 162_755)))
     8386
     """
     tau = _at_least(active_length, 1, "active_length")
     return 1 + 6 * np.sqrt((tau - 1) * math.log(check_horizon(horizon)))
+
+
+def gauge_to_lambda(active_length: Any, horizon: int) -> Any:
+    """Lemma 5 (gauge to lambda): tau steps into an active phase, a detectable gap above this makes the test pass.
+
+    Under the good event, lambda_t > sqrt(c2 L/(2 floor(tau/2))), t = t_i + tau, c2 = 144, makes some window pass at t.
+    Read backwards: while no test has passed, lambda_t is at most this, so tau - 1 <= 144 L/lambda_t^2.
+
+    Corrected: the paper has tau in place of 2 floor(tau/2). For odd tau that is false, if only just: the window of
+    lambda_t may then be all tau steps, and the test, which needs as many pulls of either arm, sees tau - 1 of them. It
+    is infinite for tau < 2. ``active_length`` may be an array.
+
+    >>> gauge_to_lambda([1, 2_000, 2_001, 162_755], 162_755).round(4).tolist()
+    [inf, 0.9295, 0.9295, 0.103]
+    """
+    pairs = np.floor(_at_least(active_length, 1, "active_length") / 2)
+    with np.errstate(divide="ignore"):
+        return np.where(pairs > 0, np.sqrt(C2 * math.log(check_horizon(horizon)) / (2 * pairs)), math.inf)[()]
+
+
+def crossing_stretch_regret(length: Any, drift: float) -> Any:
+    """What n steps of turns can cost if the best arm changes right before or right after them: delta (n + 1)^2/2.
+
+    At the k-th step from the change the gap is at most 2 delta k, and no two steps in a row are regretted: the sum of
+    2 delta k over k = n, n - 2, ... is at most delta (n + 1)^2/2. It replaces Lemma 4 (episodic regret) where an active
+    phase is cut at changes of the best arm. ``length`` may be an array.
+
+    >>> float(crossing_stretch_regret(1_000, 1 / 4_800).round(2))
+    104.38
+    """
+    return check_drift(drift) * (_at_least(length, 1, "length") + 1) ** 2 / 2
+
+
+def crossed_block_regret(length: Any, drift: float) -> Any:
+    """What SnoozeIt can pay, under the good event, in n steps within which the best arm changes: delta (n^2 + 4)/2.
+
+    The two sides of the change cost ``crossing_stretch_regret`` each, however often the best arm changes again: two
+    regretted steps in a row lie next to a change, and cost 2 delta together. For a block of Theorem 1 that is about
+    2^(1/3) delta^(-1/3) L^(2/3), while c6 L/lambda_min is at least 12 times as much. ``length`` may be an array.
+
+    >>> float(crossed_block_regret(1_034, 1 / 4_800).round(2))
+    111.37
+    """
+    return check_drift(drift) * (_at_least(length, 2, "length") ** 2 + 4) / 2
 
 
 def regret_per_step_by_active_length(active_length: Any, horizon: int, drift: float) -> Any:
@@ -231,7 +284,7 @@ def regret_per_step_by_duration(duration: Any, horizon: int, drift: float) -> Re
 
 
 def good_event_probability(horizon: int, confidence: float = 1.0) -> float:
-    """Claim 1: all of SnoozeIt's averages are within r(w) of the truth with probability at least 1 - 2/T.
+    """Claim 1 (good event): all of SnoozeIt's averages are within r(w) of the truth with probability at least 1 - 2/T.
 
     Hoeffding bounds each failure by 2 exp(-2 w r(w)^2), and there are at most T arms, T times and T windows. With
     r(w) = k sqrt(2 L / w), k the ``confidence``, that is 1 - 2 T^(3 - 4 k^2); for k <= sqrt(3)/2 it proves nothing,

@@ -6,6 +6,8 @@ C0 = 144.0
 """A gap lambda is detectable in a window of ceil(c0 L / lambda^2) steps."""
 C1 = 72.0
 """A window of w pulls of each arm can show a gap of lambda(w) = sqrt(c1 L / w); c1 = c0/2, for two arms take turns."""
+C2 = 144.0
+"""Lemma 5 (gauge to lambda): the test passes once 2 floor(tau/2) > c2 L / lambda^2; c2 = c0."""
 C3 = 2 ** (2 / 3)
 """No episode but the last is shorter than c3 delta^(-2/3) L^(1/3)."""
 C6 = 144.0
