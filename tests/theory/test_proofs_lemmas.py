@@ -78,6 +78,8 @@ def test_drift_between_turns_costs_a_stretch_nothing(factor: float, holds: bool)
     arms = adversary.arms_played(adversary.quiet(T, drift), shown)
     regret = adversary.regrets(arms, true).sum()
     assert (arms == np.arange(steps) % 2).all()
+    (event,) = adversary.events(adversary.quiet(T, drift), shown + np.array([1e-6, -1e-6]))
+    assert event["passed"] == steps  # a little more would have been seen
     assert (regret <= 1 + factor * (bounds.episode_regret(steps, T) - 1)) == holds
 
 
