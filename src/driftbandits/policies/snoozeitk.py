@@ -31,7 +31,7 @@ from driftbandits.policies._parts.pair_windows import (
     with_room,
 )
 from driftbandits.policies.base import Policy, Records, records
-from driftbandits.policies.snoozeittight import PASS, RHO
+from driftbandits.theory.constants import PASS, RHO
 
 
 class SnoozeItKState(NamedTuple):

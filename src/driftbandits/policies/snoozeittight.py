@@ -22,11 +22,7 @@ from driftbandits.policies._parts.snooze_windows import (
     with_room,
 )
 from driftbandits.policies.base import Policy, records
-
-RHO = 3.0
-"""In the radius of a paired difference; a union bound over all windows makes its failures rarer than 1/T."""
-PASS = 1.5
-"""The test passes at this many radii. See ``docs/beyond-the-paper.md`` for why."""
+from driftbandits.theory.constants import PASS, RHO
 
 
 @dataclass(frozen=True)

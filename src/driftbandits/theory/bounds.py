@@ -16,6 +16,12 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
+from driftbandits.theory.bounds_beyond import ManyArmsUpper as ManyArmsUpper
+from driftbandits.theory.bounds_beyond import TightUpper as TightUpper
+from driftbandits.theory.bounds_beyond import constant_best_arm as constant_best_arm
+from driftbandits.theory.bounds_beyond import snoozeit_k as snoozeit_k
+from driftbandits.theory.bounds_beyond import snoozeit_tight as snoozeit_tight
+from driftbandits.theory.bounds_beyond import undetected_jump as undetected_jump
 from driftbandits.theory.constants import C2, C3, C6, C7, C8
 from driftbandits.theory.gaps import detectable_gap, two_arms
 from driftbandits.theory.lower import block_length

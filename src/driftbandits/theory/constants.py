@@ -1,4 +1,4 @@
-"""The paper's universal constants c0 .. c8, under its own names."""
+"""The paper's universal constants c0 .. c8, under its own names, and the two of SnoozeItTight and SnoozeItK."""
 
 from __future__ import annotations
 
@@ -16,3 +16,7 @@ C7 = 2.0
 """... and c7 more, 1 for the last active step of each of at most two episodes."""
 C8 = 2.0
 """Expected regret when the good event fails: at most T, with probability at most 2/T."""
+RHO = 3.0
+"""SnoozeItTight: in the radius sqrt(rho L/w) of a paired difference; with 3, few differences ever leave theirs ..."""
+PASS = 1.5
+"""... and its test passes at this many radii. See ``docs/beyond-the-paper.md`` for why."""
