@@ -154,16 +154,17 @@ def undetected_jump(horizon: int, gap: float, regret: float) -> float:
     Two arms with means 1/2 and 1/2 - gap cost the policy ``regret`` on average: it pulls the worse one N = regret/gap
     times. Then for some step s, on the instance in which that arm jumps to 1/2 + gap after s and stays there, it pays
 
-    m gap/2 or more,    m = floor(T/ceil(2 N)).
+    gap (q - N q (q + 1)/(2 (T - q + 1))) or more,    q = min(T, floor((T + 1)/(N + 1))).
 
-    So the product of the two is at least about T gap^2/4: with a total variation of 2 gap, an instance-dependent bound
-    of order log T is impossible, however large the gap. Drift limits make a difference because they exclude jumps.
+    The product of the two is thus at least about T gap^2/2: with a total variation of 2 gap, an instance-dependent
+    bound of order log T is impossible, however large the gap. A drift limit helps because it excludes jumps.
 
-    >>> undetected_jump(162_755, 0.4, 500.0)
-    13.0
+    >>> round(undetected_jump(162_755, 0.4, 500.0), 2)
+    25.82
     """
     T = check_horizon(horizon)
     check_between("gap", gap, 5e-324, 0.5)
     check_between("regret", regret, 0.0, T * gap)
-    parts = max(1, math.ceil(2 * regret / gap))
-    return T // parts * gap / 2
+    pulls = regret / gap
+    q = min(T, math.floor((T + 1) / (pulls + 1)))
+    return gap * (q - pulls * q * (q + 1) / (2 * (T - q + 1)))
