@@ -36,6 +36,23 @@ def profile(means: Table, c0: float, horizon: int) -> tuple[list[float], list[in
     return gaps, windows
 
 
+def gaps_of_arms(means: Table, c0: float, horizon: int) -> list[list[float]]:
+    """lambda_t(x) for every step and arm, by trying all windows and all other arms."""
+    K = len(means[0])
+    c = c0 * K / 2 * math.log(horizon)
+    rows = []
+    for t in range(1, len(means) + 1):
+        row = [math.sqrt(c / t)] * K
+        for x in range(K):
+            for w in range(1, t + 1):
+                lead = max(math.fsum(r[y] - r[x] for r in means[t - w : t]) for y in range(K) if y != x)
+                if w >= c and lead >= math.sqrt(c * w):
+                    row[x] = min(1.0, lead / w, math.sqrt(c / (w - 1)) if w - 1 >= c and w > 1 else 1.0)
+                    break
+        rows.append(row)
+    return rows
+
+
 def instance_bound(means: Table, drift: float) -> float:
     """Theorem 1, corrected, step by step."""
     T = len(means)
