@@ -12,7 +12,7 @@ import driftbandits as db
 from driftbandits import instances
 from driftbandits.errors import InputError
 from driftbandits.theory import bounds
-from driftbandits.theory.gaps import lasting_gap
+from driftbandits.theory.gaps import detectable_gap, lasting_gap
 
 # While one arm stays the best.
 
@@ -102,6 +102,17 @@ def test_the_formula_is_the_average_over_all_jumps() -> None:
         pulled = rng.random(T) < rng.uniform(0, 0.5)
         waits = [next((k for k in range(T - s) if pulled[s + k]), T - s) for s in range(T)]
         assert gap * max(waits) >= bounds.undetected_jump(T, gap, gap * float(pulled.sum())) - 1e-12
+
+
+@pytest.mark.parametrize("gap", [0.3, 0.5])
+def test_a_jump_hides_half_of_the_detectable_gap_at_most(gap: float) -> None:
+    """So Theorem 1's sum is as small with the jump as without: it can't tell what the theorem above says it must."""
+    T, c0 = 5_000, 2.0
+    window = c0 * math.log(T) / gap**2
+    means = np.tile([0.5, 0.5 - gap], (T, 1))
+    means[4 * math.ceil(window) :, 1] = 0.5 + gap
+    least = detectable_gap(means, c0=c0)[math.ceil(window) :].min()
+    assert gap / 2 * math.sqrt(4 * window / math.ceil(4 * window)) <= least < 1.1 * gap / 2
 
 
 def test_every_policy_pays_for_a_jump_or_for_looking() -> None:

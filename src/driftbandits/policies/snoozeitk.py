@@ -65,6 +65,8 @@ class SnoozeItK(Policy):
 
     With ``confidence`` = 1, with probability 1 - (K - 1)/(2T) or more, a snoozed arm is never better than all active
     ones: the best arm is always active. Proved in ``docs/beyond-the-paper.md``. With two arms it is SnoozeItTight.
+    Expected regret is at most ``bounds.snoozeit_k(T, delta, K)``, which is O(T (K delta L)^(1/3)) with a constant that
+    is not sharp; see ``docs/proofs-beyond.md``.
 
     It must know T and delta, and rewards should be 1/2-sub-Gaussian. With delta = 0 a snooze never ends. A step costs
     O(K) amortised, by convex hulls; memory is O(T).

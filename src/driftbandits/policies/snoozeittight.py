@@ -39,6 +39,8 @@ class SnoozeItTight(Policy):
     and since leads shrink by at most 2 delta a step, the other arm is snoozed for floor(lead/(2 delta)) steps. If that
     is none, a new episode begins at once. With ``confidence`` = 1 and probability 1 - 1/T or more, a snoozed arm is
     never the better one; the proof is in ``docs/beyond-the-paper.md``. Less makes the test more eager, and unproved.
+    Expected regret is at most ``bounds.snoozeit_tight(T, delta)``, about 2.86 (delta L)^(1/3) T, where the paper's
+    theorem for SnoozeIt has 4.76; see ``docs/proofs-beyond.md``.
 
     It must know T and delta, and rewards should be 1/2-sub-Gaussian. With delta = 0 a snooze never ends. A step costs
     O(1) amortised, as in SnoozeIt.
