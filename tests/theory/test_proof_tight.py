@@ -42,7 +42,7 @@ def play(seen: db.Instance, drift: float, noise: db.Noise | None = None, runs: i
 def biased(gap: float, horizon: int, drift: float) -> tuple[db.Simulation, float]:
     """A run on constant arms whose true gap is one radius of the longest window wider than what is seen."""
     result = play(instances.stationary(horizon, (gap, 0.0)), drift)
-    longest = int((result.events["it"]["passed"] - result.events["it"]["start"]).max()) // 2
+    longest = max(event["passed"] - event["start"] for event in result.events["it"].to_dicts()) // 2
     return result, gap + math.sqrt(3 * math.log(horizon) / longest)
 
 
@@ -209,7 +209,7 @@ def test_every_piece_of_every_episode_keeps_its_bound(seed: int) -> None:
 def test_the_bound_cannot_be_a_tenth_smaller(horizon: int, drift: float) -> None:
     """Constant arms at the gap at which no snooze is left, seen a radius too close: 99 % of the bound."""
     bound = bounds.snoozeit_tight(horizon, drift)
-    result, true = biased(0.6 * 2 * bound.per_step, horizon, drift)
+    result, true = biased(0.6 * 2 * per_step(horizon, drift), horizon, drift)
     assert result.events["it"]["snoozed"].sum() == 0
     regret = true * result.pulls["it"][0, 1]
     assert 0.9 * bound.total < regret <= bound.total
