@@ -32,6 +32,46 @@ def fit_power_law(x: Any, y: Any) -> PowerLaw:
     return PowerLaw(exponent, exponent - reach, exponent + reach)
 
 
+class Curvature(NamedTuple):
+    """How a curve bends in logarithms: c of ln y = a + b ln x + c (ln x)^2 with its 95 % interval, and both slopes."""
+
+    value: float
+    low: float
+    high: float
+    first_slope: float
+    """d ln y/d ln x at the smallest x ..."""
+    last_slope: float
+    """... and at the largest."""
+
+    @property
+    def bends(self) -> bool:
+        """Whether the interval excludes a straight line, hence a power law."""
+        return self.low > 0.0 or self.high < 0.0
+
+
+def fit_curvature(x: Any, y: Any) -> Curvature:
+    """Whether y = a x^b can be true of these points at all: a parabola through their logarithms, by least squares.
+
+    >>> fit_curvature([1, 10, 100, 1000, 10000], [1.0, 2.1, 3.9, 8.1, 16.0]).bends
+    False
+    >>> found = fit_curvature([1, 10, 100, 1000, 10000], [1.0, 3.0, 6.0, 7.0, 7.1])
+    >>> found.bends, round(found.first_slope, 2), round(found.last_slope, 2)
+    (True, 0.54, -0.13)
+    """
+    log_x, log_y = np.log(np.asarray(x, np.float64)), np.log(np.asarray(y, np.float64))
+    if len(log_x) < LEAST_POINTS + 1:
+        raise InputError(f"a bend with an interval needs at least {LEAST_POINTS + 1} points; got {len(log_x)}")
+    centre = log_x.mean()
+    terms = np.vander(log_x - centre, 3, increasing=True)
+    inverse = np.linalg.inv(terms.T @ terms)
+    _, slope, bend = found = inverse @ terms.T @ log_y
+    left = log_y - terms @ found
+    error = math.sqrt(float(left @ left) / (len(log_x) - 3) * float(inverse[2, 2]))
+    reach = float(t_quantile(len(log_x) - 3)) * error
+    ends = [float(slope + 2 * bend * (end - centre)) for end in (log_x.min(), log_x.max())]
+    return Curvature(float(bend), float(bend) - reach, float(bend) + reach, *ends)
+
+
 def fit_line(x: Any, y: Any) -> tuple[float, float, float]:
     """Least squares: the offset, the slope, and how far its 95 % interval reaches to each side."""
     if len(x) < LEAST_POINTS:
