@@ -19,7 +19,7 @@ from driftbandits.research.studies.good_event import (
     critical_confidences,
     good_event,
     largest_ratio,
-    lemma1_failures,
+    unsafe_snoozes,
     plot_good_event,
 )
 
@@ -95,25 +95,25 @@ def test_share_interval_of_many_trials_is_the_normal_one() -> None:
 def test_lemma_1_failures_are_those_of_a_walk_through_every_snooze(variant: str) -> None:
     world = instances.walk(20_000, 1 / 4_800, reverse=1 / 2_000, seed=3)
     policy = SnoozeIt(20_000, 1 / 4_800, variant=variant, confidence=0.07)
-    row = lemma1_failures(policy, world, runs=4, seed=2).row(0, named=True)
+    row = unsafe_snoozes(policy, world, runs=4, seed=2).row(0, named=True)
     events = simulate({"it": policy}, world, runs=4, seed=2, events=True).events["it"].rows(named=True)
-    assert row["failures"] == naive.lemma1_failures(events, world) > 0
+    assert row["failures"] == naive.unsafe_snoozes(events, world) > 0
     assert row["snoozes"] == sum(event["snoozed"] for event in events)
     assert (row["low"], row["high"]) == share_interval(row["failures"], row["snoozes"])
 
 
 def test_lemma_1_holds_as_printed_and_fails_where_the_radius_is_too_small() -> None:
     world = instances.toggling(162_755, 1 / 48_000, flat=20_000)
-    printed = lemma1_failures(SnoozeIt(162_755, 1 / 48_000), world, runs=10).row(0, named=True)
+    printed = unsafe_snoozes(SnoozeIt(162_755, 1 / 48_000), world, runs=10).row(0, named=True)
     assert printed["snoozes"] > 0
     assert printed["failures"] == 0
-    eager = lemma1_failures(SnoozeIt(162_755, 1 / 48_000, confidence=0.03), world, runs=10).row(0, named=True)
+    eager = unsafe_snoozes(SnoozeIt(162_755, 1 / 48_000, confidence=0.03), world, runs=10).row(0, named=True)
     assert eager["low"] > 0.01
 
 
 def test_no_snooze_says_nothing() -> None:
     world = instances.toggling(20_000, 1 / 480, flat=400)
-    row = lemma1_failures(SnoozeIt(20_000, 1 / 480), world, runs=2).row(0, named=True)
+    row = unsafe_snoozes(SnoozeIt(20_000, 1 / 480), world, runs=2).row(0, named=True)
     assert row["snoozes"] == 0
     assert math.isnan(row["rate"])
     assert (row["low"], row["high"]) == (0.0, 1.0)
@@ -121,7 +121,7 @@ def test_no_snooze_says_nothing() -> None:
 
 def test_wrong_input_is_an_error() -> None:
     with pytest.raises(InputError, match="Lemma 1 is about the snoozes of SnoozeIt; got RoundRobin"):
-        lemma1_failures(RoundRobin(), instances.toggling(100))  # type: ignore[arg-type]
+        unsafe_snoozes(RoundRobin(), instances.toggling(100))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="they must be the same"):
         good_event(100, [1.0], instance=instances.toggling(99))
     with pytest.raises(InputError, match="horizon must be a whole number, at least 2"):

@@ -72,7 +72,7 @@ def binomial_tail(hits: int, count: int, p: float) -> float:
     return math.fsum(math.comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(hits, count + 1))
 
 
-def lemma1_failures(events: list[dict[str, Any]], instance: Instance) -> int:
+def unsafe_snoozes(events: list[dict[str, Any]], instance: Instance) -> int:
     """Walk through every passive phase: the steps after the test passed until the first step >= until."""
     failures = 0
     for event in events:

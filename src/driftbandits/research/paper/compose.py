@@ -8,16 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driftbandits._common.fits import PowerLaw
 from driftbandits._common.versions import versions
-from driftbandits.research.paper import claims, facts, sections
+from driftbandits.research.paper import claims, facts, sections, strong_tests
+from driftbandits.research.paper.authors_run import authors_run_section
 from driftbandits.research.paper.experiments import EXPERIMENTS
+from driftbandits.research.paper.figure_one import gap_profile_section
 from driftbandits.research.paper.left_open import left_open
+from driftbandits.research.paper.mechanisms import mechanisms_section
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.paper.summary import summary
 from driftbandits.research.report.content import Claim, Content, Section
 from driftbandits.research.report.parts import Settings
-from driftbandits.research.studies.regret_against_drift import FAMILIES, fit_exponents
+from driftbandits.research.studies.regret_against_drift import FAMILIES
 from driftbandits.theory.bounds import instance_dependent
 
 Builder = Callable[[Material], Section]
@@ -25,7 +27,7 @@ Step = Callable[[], AbstractContextManager[None]]
 
 EXPERIMENT_SECTIONS: dict[str, Builder] = {
     **{one.name: partial(sections.experiment_section, experiment=one) for one in EXPERIMENTS},
-    "gap-profile": sections.gap_profile_section,
+    "gap-profile": gap_profile_section,
     "trajectories": sections.trajectories_section,
     "episode-bounds": sections.episode_bounds_section,
 }
@@ -34,7 +36,13 @@ FACT_SECTIONS: dict[str, Builder] = {
     "regret-against-drift": facts.drift_section,
     "mild-drift": facts.mild_drift_section,
     "change-of-measure": facts.change_of_measure_section,
-    "lemma-2": facts.lemma_2_section,
+    "episodic-regret": facts.episodic_regret_section,
+    "sharp-bounds": strong_tests.sharp_bounds_section,
+    "worst-gap": strong_tests.worst_gap_section,
+    "episodes": strong_tests.episodes_section,
+    "authors-run": authors_run_section,
+    "mechanisms": mechanisms_section,
+    "provenance": strong_tests.provenance_section,
 }
 SECTIONS = {**EXPERIMENT_SECTIONS, **FACT_SECTIONS}
 """What --only can name, in the order of the report."""
@@ -72,23 +80,23 @@ def find_claims(material: Material, groups: list[str]) -> list[Claim]:
     if "toggling" in groups:
         found.append(claims.claim_2(material.results["toggling"]))
     if "common-periods" in groups:
-        found.append(claims.claim_3(list(material.simulations("common-periods").values())))
+        played = list(material.simulations("common-periods").values())
+        found.append(claims.claim_3(played, material.results["many-drifts-common-periods"]))
     if "equal-drift" in groups:
-        found.append(claims.claim_4(list(material.simulations("equal-drift").values())))
+        played = list(material.simulations("equal-drift").values())
+        found.append(claims.claim_4(played, material.results["many-drifts-equal-drift"]))
+    if "sharp-bounds" not in groups:
+        return found
+    sharp = material.results["sharp-bounds"]
     if all(one.name in groups for one in EXPERIMENTS):
         known = {instance.name: instance for one in EXPERIMENTS for instance in one.instances}
-        played = {name: material.results[name] for name in known}
+        simulations = {name: material.results[name] for name in known}
         bounds = {
             name: instance_dependent(simulation.instance, known[name].drift).total
-            for name, simulation in played.items()
+            for name, simulation in simulations.items()
         }
-        found.append(claims.theorem_1(played, bounds))
+        found.append(claims.theorem_1(simulations, bounds, sharp))
     if "regret-against-drift" in groups:
         tables = {family: material.results[f"regret-against-drift-{family.replace(' ', '-')}"] for family in FAMILIES}
-        hard = tables["lower bound"]
-        exponents = {
-            row["policy"]: PowerLaw(row["exponent"], row["low"], row["high"])
-            for row in fit_exponents(hard).iter_rows(named=True)
-        }
-        found += [claims.theorem_2(tables, exponents), claims.theorem_3(hard)]
+        found += [claims.theorem_2(tables, sharp), claims.theorem_3(tables["lower bound"])]
     return found

@@ -117,7 +117,7 @@ def plot_confidence(
             style = figures.line_style(index)
             above.plot(table["confidence"], table["regret"], marker="o", markersize=4, label=label, **style)
             figures.shade(above, table["confidence"], table["low"], table["high"], index)
-            below.plot(table["confidence"], table["lemma1"], marker="o", markersize=3, **style)
+            below.plot(table["confidence"], table["unsafe"], marker="o", markersize=3, **style)
         for index, (name, value) in enumerate(lines.items()):
             grey = {"color": "0.25", "linewidth": 1.0, "linestyle": figures.DASHES[index + 1]}
             above.axhline(value, label=f"{name}: {value:,.0f}", **grey)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from driftbandits.research.paper.experiments import (
     CONFIDENCES,
     EXPERIMENTS,
     FORMS,
+    OTHER_FORMS,
     RIVALS,
     Experiment,
     PaperInstance,
@@ -24,8 +26,13 @@ from driftbandits.research.paper.experiments import (
 )
 from driftbandits.research.report.parts import Part, Settings, simulated, tabulated
 from driftbandits.research.studies.change_of_measure import change_of_measure
+from driftbandits.research.studies.episodes import check_episodes
 from driftbandits.research.studies.good_event import good_event
+from driftbandits.research.studies.many_drifts import FAMILIES as DRIFT_FAMILIES
+from driftbandits.research.studies.many_drifts import many_drifts
 from driftbandits.research.studies.regret_against_drift import DRIFTS, FAMILIES, Maker, mild_drift, regret_against_drift
+from driftbandits.research.studies.sharp_bounds import SHAPES, sharp_bounds
+from driftbandits.research.studies.worst_gap import worst_gap
 from driftbandits.theory.lower import block_length, block_pair
 
 if TYPE_CHECKING:
@@ -40,8 +47,19 @@ MEASURE_RUNS = 5
 COUNTER_EXAMPLE_DRIFT = 1 / 4_800
 BLOCK_DRIFT = 1 / 4_800
 
-NEEDS = {"confidence": ("separated", "toggling")}
-"""Whose results a group cannot be read without: the rivals of these experiments."""
+FEW_RUNS = 5
+"""Runs, at most, where many instances are played and none is in doubt."""
+EPISODE_RUNS = 2
+"""Runs, at most, of the instances whose every episode is checked."""
+EPISODE_DRIFTS = (1e-7, 1e-6, 1e-5)
+
+NEEDS = {
+    "confidence": ("separated", "toggling"),
+    "authors-run": ("toggling",),
+    "mechanisms": ("toggling", "common-periods", "equal-drift"),
+    "provenance": ("separated", "toggling"),
+}
+"""Whose results a group cannot be read without."""
 
 
 def parts() -> list[Part]:
@@ -50,12 +68,17 @@ def parts() -> list[Part]:
     found += [_confidence(instance) for experiment in EXPERIMENTS for instance in experiment.instances]
     found.append(tabulated("good-event", "confidence", 4.0, _good_event))
     found += [_drift(family) for family in FAMILIES]
+    found += [tabulated(f"many-drifts-{family}", family, 3.0, partial(_many_drifts, family)) for family in DRIFT_FAMILIES]
+    found += [_other_form(form.instance, form.experiment) for form in OTHER_FORMS]
+    found.append(tabulated("sharp-bounds", "sharp-bounds", 5.0, _sharp_bounds))
+    found.append(tabulated("worst-gap", "worst-gap", 7.0, _worst_gap))
+    found.append(tabulated("episodes", "episodes", 7.0, _episodes))
     found.append(tabulated("mild-drift", "mild-drift", 2.0, _mild_drift))
     found.append(tabulated("change-of-measure", "change-of-measure", 5.0, _change_of_measure))
     found.append(
         simulated(
-            "lemma-2",
-            "lemma-2",
+            "episodic-regret",
+            "episodic-regret",
             1.0,
             lambda horizon: {ALGORITHM_1: SnoozeIt(horizon, COUNTER_EXAMPLE_DRIFT, variant="original")},
             counter_example,
@@ -75,6 +98,44 @@ def _experiment(experiment: Experiment, instance: PaperInstance) -> Part:
     return simulated(
         instance.name, experiment.name, weight, lambda horizon: experiment.policies(instance, horizon), instance.build
     )
+
+
+def _other_form(instance: PaperInstance, experiment: str) -> Part:
+    (like,) = (one for one in EXPERIMENTS if one.name == experiment)
+    return simulated(
+        instance.name, "provenance", 3.0, lambda horizon: like.policies(instance, horizon), instance.build
+    )
+
+
+def _few(settings: Settings, most: int = FEW_RUNS) -> dict[str, int]:
+    """Two runs at least, so that there is a scatter."""
+    return {"runs": max(2, min(settings.runs, most)), "seed": settings.seed}
+
+
+def _many_drifts(family: str, settings: Settings) -> pl.DataFrame:
+    return many_drifts(family, settings.horizon, snoozeit, **_few(settings))
+
+
+def _sharp_bounds(settings: Settings) -> pl.DataFrame:
+    horizons = [max(settings.horizon // part, 2) for part in (16, 4, 1)]
+    return sharp_bounds(horizons, **_few(settings))
+
+
+def _worst_gap(settings: Settings) -> pl.DataFrame:
+    return worst_gap(settings.horizon, **_few(settings))
+
+
+def _episodes(settings: Settings) -> pl.DataFrame:
+    return check_episodes(episode_instances(settings.horizon), **_few(settings, EPISODE_RUNS))
+
+
+def episode_instances(horizon: int) -> dict[str, tuple[Instance, float]]:
+    """Where every episode is checked: all instances of the paper, those of sharp bounds, and the counter-example."""
+    found = {one.name: (one.build(horizon), one.drift) for each in EXPERIMENTS for one in each.instances}
+    for shape, build in SHAPES.items():
+        for drift in EPISODE_DRIFTS:
+            found |= {f"{shape}, gap {gap}, δ = {drift:g}": (build(horizon, drift, gap), drift) for gap in (0.3, 0.6)}
+    return found | {"counter-example": (counter_example(horizon), COUNTER_EXAMPLE_DRIFT)}
 
 
 def _confidence(instance: PaperInstance) -> Part:

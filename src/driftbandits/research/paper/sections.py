@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from driftbandits.instances import common_periods
 from driftbandits.research.paper import trajectories
 from driftbandits.research.paper.claims import final, interval
 from driftbandits.research.paper.experiments import EXPERIMENTS, Experiment
@@ -17,7 +16,7 @@ from driftbandits.research.report.content import Drawing, Section
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.simulate import Simulation
-from driftbandits.theory.figures import plot_episode_bounds, plot_gap_profile
+from driftbandits.theory.figures import plot_episode_bounds
 
 TWO_FORMS = (
     "In our form curves are the mean dynamic pseudo-regret and bands the 95 % interval of that mean (Student's). In "
@@ -120,25 +119,6 @@ def _rounded(value: float) -> float | None:
     return None if value != value else round(value, 1)
 
 
-def gap_profile_section(material: Material) -> Section:
-    """The detectable gap at four zoom levels."""
-    instance = common_periods(3, material.settings.horizon)
-    drawing = save_drawing(
-        material.out,
-        "gap-profile",
-        "Means, gap and detectable gap at four zoom levels",
-        "An instance of Experiment 3, δ = 1/48,000. The box in each panel is the next one. The detectable gap "
-        "(black) follows the gap late, because it looks back, and smoothly, because it averages; at the start it is "
-        "√(c0 L/t), cut off above 1. Close up it goes by stairs, since windows are whole numbers.",
-        {"ours": partial(plot_gap_profile, instance)},
-    )
-    text = [
-        "The detectable gap λ_t is the largest gap that the recent past can show at step t: large gaps show in short "
-        "windows, small ones need long windows, and Theorem 1 is stated in terms of it."
-    ]
-    return Section("gap-profile", "The detectable gap", text, [drawing])
-
-
 def trajectories_section(material: Material) -> Section:
     """Two runs of SnoozeIt in detail."""
     T, seed = material.settings.horizon, material.settings.seed
@@ -174,7 +154,7 @@ def episode_bounds_section(material: Material) -> Section:
         {"ours": partial(plot_episode_bounds, T, drift)},
     )
     text = [
-        "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma 2. "
+        "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma 4 (episodic regret). "
         "Theorem 2 is T times the peak."
     ]
     return Section("episode-bounds", "What an episode may cost", text, [drawing])

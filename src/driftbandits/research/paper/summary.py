@@ -43,8 +43,8 @@ def summary(material: Material, groups: list[str], claims: list[Claim], facts: l
     for section in facts:
         if section.name == "confidence":
             said.append(_price(section))
-        if section.name == "lemma-2":
-            said.append(f"Lemma 2, where the best arm changes within an active phase: {section.text[1]}")
+        if section.name == "episodic-regret":
+            said.append(f"Lemma 4 (episodic regret), where the best arm changes within an active phase: {section.text[1]}")
     return said
 
 
@@ -56,10 +56,10 @@ def _price(confidence: Section) -> str:
     if not held:
         return f"{tuned} Claim 2 holds at none of the {len(rows)} confidences tried."
     where = ", ".join(f"{row['confidence']:g}" for row in held)
-    price = ", ".join(row["Lemma 1 fails"] or "none" for row in held)
+    price = ", ".join(row["Lemma 2 fails"] or "none" for row in held)
     return (
         f"{tuned} Of {len(rows)} confidences tried, Claim 2 holds at {where}; there, in turn, {price} of all snoozes "
-        "are of an arm that becomes the better one meanwhile, which the paper's Lemma 1 rules out."
+        "are of an arm that becomes the better one meanwhile, which the paper's Lemma 2 (snooze safety) rules out."
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "not decidable"
+CONSISTENT = "consistent"
+"""The verdict on a theorem that every test bore out: runs can refute a statement about all instances, not show it."""
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,13 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the runs say of one claim, for one form of SnoozeIt."""
+    """What the runs say of one claim, for one form of SnoozeIt, and how many tests it rests on."""
 
     verdict: str
     numbers: str
+    tests: int = 0
+    could_fail: int = 0
+    """How many of the tests could have failed: the others would have passed with any policy."""
 
 
 @dataclass(frozen=True)

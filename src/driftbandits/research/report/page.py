@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from driftbandits._common.files import written_whole
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section
+from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section
 from driftbandits.research.report.inline_svg import inline_svg
 from driftbandits.research.report.typesetting import columns, prose, sentences
 
@@ -20,7 +20,7 @@ FORMS = {
 }
 """The two forms of a figure of regret, as the switch names them."""
 
-_MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?"}
+_MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", CONSISTENT: "≈"}
 
 
 def write_report(content: Content, out: Path) -> Path:

@@ -1,5 +1,21 @@
 """What the theory says, set against simulated runs."""
 
-from driftbandits.research.studies import change_of_measure, good_event, regret_against_drift
+from driftbandits.research.studies import (
+    change_of_measure,
+    episodes,
+    good_event,
+    many_drifts,
+    regret_against_drift,
+    sharp_bounds,
+    worst_gap,
+)
 
-__all__ = ["change_of_measure", "good_event", "regret_against_drift"]
+__all__ = [
+    "change_of_measure",
+    "episodes",
+    "good_event",
+    "many_drifts",
+    "regret_against_drift",
+    "sharp_bounds",
+    "worst_gap",
+]

@@ -1,4 +1,4 @@
-"""The good event of Claim 1, measured: how small may SnoozeIt's radius be before empirical means leave it?"""
+"""The good event of the paper's own Claim 1, measured: how small may SnoozeIt's radius be before empirical means leave it?"""
 
 from __future__ import annotations
 
@@ -143,10 +143,10 @@ def _extremes(sums: Array) -> tuple[Array, Array, int]:
     return low, high, size
 
 
-def lemma1_failures(
+def unsafe_snoozes(
     policy: SnoozeIt, instance: Instance, noise: Noise | None = None, *, runs: int = 100, seed: int = 0
 ) -> pl.DataFrame:
-    """How often Lemma 1 fails: the snoozed arm was strictly the better one at some step of its passive phase.
+    """How often Lemma 2 (snooze safety) fails: the snoozed arm was strictly the better one at some step of its passive phase.
 
     On the good event it never does, if the instance keeps to the policy's delta; a confidence below 1 gives that up bit
     by bit. One row: confidence, snoozes and failures in all runs, rate = failures/snoozes with its 95 % interval low ..
@@ -155,13 +155,13 @@ def lemma1_failures(
 
     >>> from driftbandits import instances
     >>> policy = SnoozeIt(horizon=20_000, drift=1 / 48_000, confidence=0.3)
-    >>> lemma1_failures(policy, instances.separated(20_000), runs=5).select("snoozes", "failures").rows()
+    >>> unsafe_snoozes(policy, instances.separated(20_000), runs=5).select("snoozes", "failures").rows()
     [(15, 0)]
     """
     import polars as pl
 
     if not isinstance(policy, SnoozeIt):
-        raise InputError(f"Lemma 1 is about the snoozes of SnoozeIt; got {type(policy).__name__}")
+        raise InputError(f"Lemma 2 (snooze safety) is about the snoozes of SnoozeIt; got {type(policy).__name__}")
     played = simulate({"it": policy}, instance, noise, runs=runs, seed=seed, checkpoints=1, events=True)
     snoozes, failures = failed_snoozes(played, "it")
     low, high = share_interval(failures, snoozes) if snoozes else (0.0, 1.0)
@@ -192,7 +192,7 @@ def plot_good_event(table: pl.DataFrame, title: str = "") -> Figure:
         axes.plot(at, table["failed"], label="measured", **figures.line_style(0))
         figures.shade(axes, at, table["low"], table["high"], 0)
         axes.plot(at, table["union"], label="union bound, windows counted", **figures.line_style(1))
-        axes.plot(at, table["claim"], label="union bound of Claim 1", **figures.line_style(2))
+        axes.plot(at, table["claim"], label="union bound of Claim 1 (good event)", **figures.line_style(2))
         axes.set(
             xlabel="confidence (1 = the paper's radius)", ylabel="share of runs that leave the radius", title=title
         )

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_horizon, check_whole
-from driftbandits._common.fits import PowerLaw, fit_line, fit_power_law
-from driftbandits._common.intervals import mean_interval
+from driftbandits._common.fits import LEAST_POINTS, PowerLaw, fit_curvature, fit_line, fit_power_law
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, lower_bound, toggling, walk
 from driftbandits.instances.base import HORIZON
 from driftbandits.instances.noise import Noise
 from driftbandits.policies import SnoozeIt
+from driftbandits.research.studies.sharp_bounds import round_robin_regret
+from driftbandits.research.studies.tables import summarised
 from driftbandits.simulation.simulate import simulate
-from driftbandits.theory.bounds import minimax_lower, minimax_upper
+from driftbandits.theory.bounds import instance_dependent, minimax_lower, minimax_upper
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,13 +68,14 @@ def regret_against_drift(
 
     ``policies`` maps names to functions of (horizon, drift), ``world`` is a family of instances: a name in
     ``FAMILIES`` or a function of (horizon, drift, seed). Every run draws its own instance. Columns: drift, policy,
-    regret with the 95 % interval of the mean low .. high, upper and lower. The upper bound is that of SnoozeIt as
-    printed, on every instance. The lower one is that of the worst instance for each policy; averaged over the
+    regret with the 95 % interval of the mean low .. high, its standard error, runs, turns (what round robin pays on the
+    same instances), upper and lower. The upper bound is that of SnoozeIt as printed, on every instance: where ``turns``
+    is below it, no test of it can fail. The lower one is that of the worst instance for each policy; averaged over the
     instances of ``lower_bound`` a third of it is certain.
 
     >>> table = regret_against_drift([1e-4, 1e-3], horizon=20_000, runs=3)
     >>> table.columns, table.height
-    (['drift', 'policy', 'regret', 'low', 'high', 'upper', 'lower'], 4)
+    (['drift', 'policy', 'regret', 'low', 'high', 'error', 'runs', 'turns', 'upper', 'lower'], 4)
     """
     import polars as pl
 
@@ -85,13 +87,16 @@ def regret_against_drift(
     for drift in drifts:
         made = {name: make(horizon, drift) for name, make in policies.items()}
         regrets: dict[str, list[float]] = {name: [] for name in made}
+        turns = 0.0
         for run in range(seed, seed + runs):
-            result = simulate(made, build(horizon, drift, run), noise, runs=1, seed=run, checkpoints=1, progress=False)
+            instance = build(horizon, drift, run)
+            turns += round_robin_regret(instance) / runs
+            result = simulate(made, instance, noise, runs=1, seed=run, checkpoints=1, progress=False)
             for name in made:
                 regrets[name].append(float(result.regret[name][0, -1]))
         bounds = {"upper": minimax_upper(horizon, drift).total, "lower": minimax_lower(horizon, drift).total}
         for name, values in regrets.items():
-            rows.append({"drift": float(drift), "policy": name, **_interval(values), **bounds})
+            rows.append({"drift": float(drift), "policy": name, **summarised(values), "turns": turns, **bounds})
     return pl.DataFrame(rows)
 
 
@@ -99,14 +104,35 @@ def fit_exponents(table: pl.DataFrame) -> pl.DataFrame:
     """The exponent b of regret = a delta^b for each policy in ``regret_against_drift``'s table: least squares of logs.
 
     The interval low .. high is Student's at 95 %: it covers the scatter about a straight line, whatever its cause. The
-    theory says 1/3 where the instance is as hard as it can be.
+    theory says 1/3 where the instance is as hard as it can be. ``bends`` tells whether the points contradict every
+    power law (a parabola through the logarithms, see ``fit_curvature``); then the exponent is a mean slope and no more,
+    and the slope goes from ``first``, at the smallest drift, to ``last``. With three points nothing is known of bends.
     """
     import polars as pl
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (name,), part in table.group_by("policy", maintain_order=True):
-        rows.append({"policy": name, **fit_power_law(part["drift"], part["regret"])._asdict()})
-    return pl.DataFrame(rows)
+        row = {"policy": name, **fit_power_law(part["drift"], part["regret"])._asdict()}
+        bend = fit_curvature(part["drift"], part["regret"]) if len(part) > LEAST_POINTS else None
+        known = (bend.bends, bend.first_slope, bend.last_slope) if bend else (None, None, None)
+        rows.append(row | dict(zip(("bends", "first", "last"), known, strict=True)))
+    return pl.DataFrame(rows, schema_overrides={"bends": pl.Boolean, "first": pl.Float64, "last": pl.Float64})
+
+
+def plot_ratio_to_round_robin(table: pl.DataFrame, title: str = "") -> Figure:
+    """Regret divided by round robin's on the same instances: at 1 a policy has learnt nothing that pays."""
+    from driftbandits._common import plotting as figures
+
+    with figures.canvas(size=(6.8, 4.2)) as (figure, axes):
+        for index, ((name,), part) in enumerate(table.group_by("policy", maintain_order=True)):
+            part = part.sort("drift")
+            style = figures.line_style(index)
+            axes.plot(part["drift"], part["regret"] / part["turns"], label=name, marker="o", markersize=4, **style)
+        axes.axhline(1.0, color="0.5", linewidth=1.0)
+        axes.set(xscale="log", xlabel="drift limit δ (per step)", ylabel="regret / round robin's", title=title)
+        axes.set_ylim(0, None)
+        figure.legend(ncols=2, loc="outside lower center")
+    return figure  # type: ignore[no-any-return]
 
 
 def plot_regret_against_drift(table: pl.DataFrame, title: str = "") -> Figure:
@@ -144,7 +170,8 @@ def mild_drift(
 
     The means start ``gap`` apart and close in on each other by delta each in every step, the worst they can do; over
     all T steps each moves by sqrt(L/T) only. Theorem 1 then has a single block, and regret O(L/gap), not O(T). Columns:
-    horizon, drift, regret with its 95 % interval low .. high, and per_log = regret/L.
+    horizon, drift, regret with its 95 % interval low .. high, standard error and runs, per_log = regret/L, bound (that
+    of Theorem 1) and turns (round robin's regret).
     """
     import polars as pl
 
@@ -156,8 +183,9 @@ def mild_drift(
         instance = Instance(np.column_stack([0.5 + gap / 2 - moved, 0.5 - gap / 2 + moved]), name="mild drift")
         policy = SnoozeIt(T, drift, confidence=confidence)
         result = simulate({"it": policy}, instance, noise, runs=runs, seed=seed, checkpoints=1, progress=False)
-        found = _interval(result.regret["it"][:, -1])
-        rows.append({"horizon": T, "drift": drift, **found, "per_log": found["regret"] / math.log(T)})
+        found = summarised(result.regret["it"][:, -1])
+        beside = {"bound": instance_dependent(instance, drift).total, "turns": round_robin_regret(instance)}
+        rows.append({"horizon": T, "drift": drift, **found, "per_log": found["regret"] / math.log(T), **beside})
     return pl.DataFrame(rows)
 
 
@@ -180,5 +208,17 @@ def fit_logarithm(table: pl.DataFrame) -> LogarithmicFit:
     )
 
 
-def _interval(values: Any) -> dict[str, float]:
-    return dict(zip(("regret", "low", "high"), map(float, mean_interval(values)), strict=True))
+def plot_mild_drift(table: pl.DataFrame) -> Figure:
+    """SnoozeIt's regret against the horizon, beside Theorem 1's bound and what round robin pays."""
+    from driftbandits._common import plotting as figures
+
+    table = table.sort("horizon")
+    curves = {"SnoozeIt printed": "regret", "bound of Theorem 1": "bound", "round robin": "turns"}
+    with figures.canvas(size=(6.8, 4.2)) as (figure, axes):
+        for index, (label, column) in enumerate(curves.items()):
+            style = figures.line_style(index)
+            axes.plot(table["horizon"], table[column], label=label, marker="o", markersize=4, **style)
+        figures.shade(axes, table["horizon"], table["low"], table["high"], 0)
+        axes.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="regret at T")
+        figure.legend(ncols=3, loc="outside lower center")
+    return figure  # type: ignore[no-any-return]

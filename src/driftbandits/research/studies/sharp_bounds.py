@@ -78,7 +78,7 @@ def sharp_bounds(
 
     >>> table = sharp_bounds([50_000], [0.6], [1e-7], runs=2).filter(shape="together")
     >>> [round(table[name][0]) for name in ("theorem1", "theorem2", "turns")], table["regret"][0] < 1_000
-    ([2601, 5983, 15000], True)
+    ([2601, 6861, 15000], True)
     """
     import polars as pl
 
