@@ -19,8 +19,8 @@ from driftbandits.research.studies.good_event import (
     critical_confidences,
     good_event,
     largest_ratio,
-    unsafe_snoozes,
     plot_good_event,
+    unsafe_snoozes,
 )
 
 steps = st.one_of(

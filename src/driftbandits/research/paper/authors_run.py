@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftbandits.research.paper.claims import final, interval
+from driftbandits.research.paper.claims import final, regret_interval
 from driftbandits.research.paper.experiments import DEFECTIVE, FORMS
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.report.content import Section
@@ -36,7 +36,7 @@ def authors_run_section(material: Material) -> Section:
     for name, theirs in AVERAGE_REGRET.items():
         ours = final(simulation, name)
         apart.append(abs(float(ours.mean()) - theirs))
-        rows.append({"policy": name, "authors' notebook": f"about {theirs:,}", "here": str(interval(ours))})
+        rows.append({"policy": name, "authors' notebook": f"about {theirs:,}", "here": str(regret_interval(ours))})
     events = simulation.events[FORMS["released"]]
     ours_episodes = len(events) / simulation.runs + 1
     sharp, snoozeit = AVERAGE_REGRET["SW-UCB#"], AVERAGE_REGRET[FORMS["released"]]

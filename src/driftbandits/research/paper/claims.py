@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.intervals import mean_interval
+from driftbandits._common.intervals import mean_interval, positive_mean_interval
 from driftbandits.research.paper.evidence import Evidence, all_of, decide, exceeds, is_positive
 from driftbandits.research.paper.experiments import ALGORITHM_1, DEFECTIVE, FORMS, RIVALS, ROUND_ROBIN
 from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Verdict
@@ -51,8 +51,13 @@ class Interval(NamedTuple):
 
 
 def interval(values: Array) -> Interval:
-    """The interval of the mean of one number a run."""
+    """The interval of the mean of one difference a run (Student's)."""
     return Interval(*(float(value) for value in mean_interval(values)))
+
+
+def regret_interval(regret: Array) -> Interval:
+    """The interval of the mean of one regret a run, which is never negative."""
+    return Interval(*positive_mean_interval(regret))
 
 
 def beats(regret: Array, others: Mapping[str, Array]) -> Evidence:
@@ -306,7 +311,7 @@ def _mean_and_error(values: Array) -> tuple[float, float, int]:
 
 def _leads(regret: Array, others: Mapping[str, Array]) -> str:
     text = "; ".join(f"{name} less SnoozeIt {interval(values - regret)}" for name, values in others.items())
-    return f"SnoozeIt {interval(regret)}. {text}."
+    return f"SnoozeIt {regret_interval(regret)}. {text}."
 
 
 def _means(simulations: Sequence[Simulation], name: str) -> str:
@@ -323,7 +328,7 @@ NEGLIGIBLE = 0.5
 
 
 def _no_correlation(found: Correlation) -> str:
-    return HOLDS if -NEGLIGIBLE < found.low and found.high < NEGLIGIBLE else UNDECIDED
+    return HOLDS if found.low > -NEGLIGIBLE and found.high < NEGLIGIBLE else UNDECIDED
 
 
 def _is(verdict: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from driftbandits._common.versions import versions
 from driftbandits.research.paper import claims, facts, sections, strong_tests
 from driftbandits.research.paper.authors_run import authors_run_section
+from driftbandits.research.paper.companion import Findings, companion_section
 from driftbandits.research.paper.experiments import EXPERIMENTS
 from driftbandits.research.paper.figure_one import gap_profile_section
 from driftbandits.research.paper.left_open import left_open
@@ -60,6 +61,9 @@ def compose(settings: Settings, results: dict[str, Any], groups: list[str], out:
     if {"separated", "toggling"} <= set(groups):
         measured.append(facts.defective_exp3s_section(material))
     measured += [section for name, section in built.items() if name in FACT_SECTIONS]
+    if groups == list(SECTIONS):
+        known = {section.name: section for section in (*built.values(), *measured)}
+        measured.insert(0, companion_section(Findings({claim.name: claim for claim in judged}, known)))
     return Content(
         runs=settings.runs,
         seed=settings.seed,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.intervals import share_interval
-from driftbandits.research.paper.claims import beats, final, interval, rises
+from driftbandits.research.paper.claims import beats, final, regret_interval, rises
 from driftbandits.research.paper.evidence import Evidence
 from driftbandits.research.paper.experiments import CONFIDENCES
 from driftbandits.research.studies.good_event import failed_snoozes
@@ -22,7 +22,7 @@ def curve(simulation: Simulation) -> pl.DataFrame:
 
     rows = []
     for value in CONFIDENCES:
-        regret = interval(final(simulation, f"{value:g}"))
+        regret = regret_interval(final(simulation, f"{value:g}"))
         snoozes, failures = failed_snoozes(simulation, f"{value:g}")
         rows.append(
             {

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
+
+Key = TypeVar("Key")
 
 LEVEL = 0.05
 """The chance of a false verdict that is allowed; for a family of verdicts, of even one."""
@@ -88,7 +90,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def decide_all(family: Mapping[object, Evidence]) -> dict[object, str]:
+def decide_all(family: Mapping[Key, Evidence]) -> dict[Key, str]:
     """The verdicts of a whole family, with a chance of 5 % that even one of them is false."""
     corrected = holm([one.p_value for one in family.values()])
     return {key: decide(one, p) for (key, one), p in zip(family.items(), corrected, strict=True)}

@@ -129,7 +129,9 @@ OTHER_FORMS = (
         "arm 0 rises until 0.5 T, as the script's code has it",
     ),
     OtherForm(
-        PaperInstance("toggling-3500", "δ = 1/4,800", 1 / 4_800, lambda T: instances.toggling(T, flat=3_500)),
+        PaperInstance(
+            "toggling-3500", "δ = 1/4,800", 1 / 4_800, lambda horizon: instances.toggling(horizon, flat=3_500)
+        ),
         "toggling",
         "flat for 4,000 steps, as in the picture of the instance in the executed notebook",
         "flat for 3,500 steps, as in a comment of the released script",

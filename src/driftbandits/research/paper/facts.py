@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from driftbandits.instances.base import Instance
-from driftbandits.research.paper.claims import Interval, final, interval
+from driftbandits.research.paper.claims import Interval, final, interval, regret_interval
 from driftbandits.research.paper.confidence import claim_at, curve
 from driftbandits.research.paper.evidence import decide_all
 from driftbandits.research.paper.experiments import (
@@ -50,8 +50,9 @@ def cannot_snooze_section(material: Material) -> Section:
     feasible = explain_feasibility(T, 1 / 4_800)
     text = [
         str(feasible),
-        f"Measured: {snoozes} snoozes in {simulation.runs} runs of Experiment 2, and a regret of {interval(printed)}, "
-        f"the same as that of round robin {_in_runs(printed == turns)} ({interval(turns)}).",
+        f"Measured: {snoozes} snoozes in {simulation.runs} runs of Experiment 2, and a regret of "
+        f"{regret_interval(printed)}, "
+        f"the same as that of round robin {_in_runs(printed == turns)} ({regret_interval(turns)}).",
     ]
     rows = []
     for experiment in EXPERIMENTS:
@@ -88,8 +89,8 @@ def defective_exp3s_section(material: Material) -> Section:
                 "experiment": name,
                 "γ, cube root": round(gammas[0], 4),
                 "γ, a third": round(gammas[1], 5),
-                "regret, cube root": str(interval(right)),
-                "regret, a third": str(interval(wrong)),
+                "regret, cube root": str(regret_interval(right)),
+                "regret, a third": str(regret_interval(wrong)),
                 "difference": str(interval(wrong - right)),
             }
         )
@@ -301,7 +302,7 @@ def mild_drift_section(material: Material) -> Section:
         f"{fit.exponent.high:.3f}): 0 would be exactly logarithmic, 1 linear.",
         f"Theorem 1's bound has a single block here. It is below round robin's regret at "
         f"{int((table['bound'] < table['turns']).sum())} of {len(table)} horizons, where it could fail, and regret is "
-        f"{float((table['regret'] / table['bound']).max()):.0%} of it at most.",  # type: ignore[arg-type]
+        f"{float((table['regret'] / table['bound']).max()):.0%} of it at most.",
     ]
     drawing = save_drawing(
         material.out,
@@ -323,13 +324,19 @@ def change_of_measure_section(material: Material) -> Section:
         rows.append({"policy": row["policy"], "paid": shown["left"], "told apart": shown["right"]})
     refuted = int(table["refuted"].sum())
     text = [
-        "The lower bound rests on Lemma 9 (change of measure): a policy that behaves differently on two instances must have paid for "
+        "The lower bound rests on Lemma 9 (change of measure): a policy that behaves differently on two instances "
+        "must have paid for "
         "telling them apart. On one block of the lower bound (δ = 1/4,800), Bernoulli rewards, the left side is the "
         "information that a policy's pulls give, the right side how differently it shares its pulls in the two "
         "instances.",
         f"The intervals, which hold together at 95 %, refute left ≥ right for {refuted} of {len(rows)} policies.",
     ]
-    return Section("change-of-measure", "The price of telling two instances apart", text, tables={"Lemma 9 (change of measure)": rows})
+    return Section(
+        "change-of-measure",
+        "The price of telling two instances apart",
+        text,
+        tables={"Lemma 9 (change of measure)": rows},
+    )
 
 
 def episodic_regret_section(material: Material) -> Section:
@@ -339,16 +346,20 @@ def episodic_regret_section(material: Material) -> Section:
     bound, instance = float(episode_regret(T, T)), simulation.instance
     phases = "not every run" if passed else "each run"
     text = [
-        "Lemma 4 (episodic regret) says that an episode whose active phase lasts τ steps costs at most 1 + 6 √((τ − 1) L). Its proof "
+        "Lemma 4 (episodic regret) says that an episode whose active phase lasts τ steps costs at most 1 + 6 √((τ "
+        "− 1) L). Its proof "
         "reads the regret of turns off the difference of the arms' sums; where the means cross, one arm's lead "
         "cancels the other's in that difference, but not in the regret.",
         "Counter-example: the flips of Experiment 2 with 1,000 steps between turns and means that stay within "
         f"{_reach(instance)} of 1/2. In {simulation.runs} runs the test of Algorithm 1 passed {passed} times, so "
-        f"{phases} is one active phase; its regret is {interval(regret)}, which exceeds the bound of {bound:,.0f} "
+        f"{phases} is one active phase; its regret is {regret_interval(regret)}, which exceeds the bound of "
+        f"{bound:,.0f} "
         f"{_in_runs(regret > bound)}.",
         "Theorem 2 survives: cut the phase where the means cross, and each piece obeys a bound of the same order.",
     ]
-    return Section("episodic-regret", "Lemma 4 (episodic regret), where the best arm changes within an active phase", text)
+    return Section(
+        "episodic-regret", "Lemma 4 (episodic regret), where the best arm changes within an active phase", text
+    )
 
 
 def _in_runs(so: Any) -> str:

@@ -161,7 +161,8 @@ def gap_profile_section(material: Material) -> Section:
         "The detectable gap λ_t is the largest gap that the recent past can show at step t: large gaps show in short "
         "windows, small ones need long windows, and Theorem 1 is stated in terms of it.",
         f"Of the four statements in the caption of the paper's Figure 1, {len(failing)} fail under its own definition"
-        f"{' (' + ', '.join(f'the {_ORDINAL[number]}' for number in sorted(failing)) + ')' if failing else ''}. Measured "
+        f"{' (' + ', '.join(f'the {_ORDINAL[number]}' for number in sorted(failing)) + ')' if failing else ''}. "
+        "Measured "
         "on the instance above, whose means are known; the paper's own instance was not released.",
     ]
     rows: list[dict[str, Any]] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,7 +68,9 @@ def parts() -> list[Part]:
     found += [_confidence(instance) for experiment in EXPERIMENTS for instance in experiment.instances]
     found.append(tabulated("good-event", "confidence", 4.0, _good_event))
     found += [_drift(family) for family in FAMILIES]
-    found += [tabulated(f"many-drifts-{family}", family, 3.0, partial(_many_drifts, family)) for family in DRIFT_FAMILIES]
+    found += [
+        tabulated(f"many-drifts-{family}", family, 3.0, partial(_many_drifts, family)) for family in DRIFT_FAMILIES
+    ]
     found += [_other_form(form.instance, form.experiment) for form in OTHER_FORMS]
     found.append(tabulated("sharp-bounds", "sharp-bounds", 5.0, _sharp_bounds))
     found.append(tabulated("worst-gap", "worst-gap", 7.0, _worst_gap))
@@ -102,12 +104,10 @@ def _experiment(experiment: Experiment, instance: PaperInstance) -> Part:
 
 def _other_form(instance: PaperInstance, experiment: str) -> Part:
     (like,) = (one for one in EXPERIMENTS if one.name == experiment)
-    return simulated(
-        instance.name, "provenance", 3.0, lambda horizon: like.policies(instance, horizon), instance.build
-    )
+    return simulated(instance.name, "provenance", 3.0, lambda horizon: like.policies(instance, horizon), instance.build)
 
 
-def _few(settings: Settings, most: int = FEW_RUNS) -> dict[str, int]:
+def _few(settings: Settings, most: int = FEW_RUNS) -> dict[str, Any]:
     """Two runs at least, so that there is a scatter."""
     return {"runs": max(2, min(settings.runs, most)), "seed": settings.seed}
 

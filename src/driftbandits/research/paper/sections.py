@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from driftbandits.research.paper import trajectories
-from driftbandits.research.paper.claims import final, interval
+from driftbandits.research.paper.claims import final, regret_interval
 from driftbandits.research.paper.experiments import EXPERIMENTS, Experiment
 from driftbandits.research.paper.figures import plot_drifts, plot_instances, plot_policies
 from driftbandits.research.report.content import Drawing, Section
@@ -81,7 +81,7 @@ def _regret_table(simulations: Mapping[str, Simulation]) -> list[dict[str, Any]]
     rows = []
     for label, simulation in simulations.items():
         for name in simulation.regret:
-            found = interval(final(simulation, name))
+            found = regret_interval(final(simulation, name))
             rows.append(
                 {
                     "drift": label,
@@ -154,7 +154,8 @@ def episode_bounds_section(material: Material) -> Section:
         {"ours": partial(plot_episode_bounds, T, drift)},
     )
     text = [
-        "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma 4 (episodic regret). "
+        "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma "
+        "4 (episodic regret). "
         "Theorem 2 is T times the peak."
     ]
     return Section("episode-bounds", "What an episode may cost", text, [drawing])

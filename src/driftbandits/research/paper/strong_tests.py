@@ -1,4 +1,4 @@
-"""The sections on tests that could have failed: bounds, the worst gap, lemmas on episodes, and both forms of instances."""
+"""Sections on tests that could have failed: bounds, the worst gap, lemmas on episodes, both forms of instances."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ import polars as pl
 
 from driftbandits.instances import stationary
 from driftbandits.instances.base import Instance
-from driftbandits.research.paper.claims import claim_1, claim_2, final, interval
+from driftbandits.research.paper.claims import claim_1, claim_2, final, regret_interval
 from driftbandits.research.paper.experiments import ALGORITHM_1, EXPERIMENTS, FORMS, OTHER_FORMS
 from driftbandits.research.paper.facts import power_law
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.report.content import Section
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.studies.sharp_bounds import GAPS
-from driftbandits.research.studies.worst_gap import ROUND_ROBIN, critical_gap, envelope, fit_envelope, plot_worst_gap
+from driftbandits.research.studies.worst_gap import (
+    LARGEST,
+    ROUND_ROBIN,
+    critical_gap,
+    envelope,
+    fit_envelope,
+    plot_worst_gap,
+)
 from driftbandits.theory.gaps import detectable_gap
 
 
@@ -44,9 +51,11 @@ def sharp_bounds_section(material: Material) -> Section:
         "On most instances of the experiments the bound of Theorem 1 exceeds what any policy could lose, so that it "
         "cannot fail there. Here arms a constant gap apart drift side by side, or towards each other and back, slowly "
         "enough for the bounds to be below what round robin pays.",
-        f"Of {len(table)} tests (gaps, drifts, horizons, and the two printed forms of SnoozeIt), round robin would fail "
+        f"Of {len(table)} tests (gaps, drifts, horizons, and the two printed forms of SnoozeIt), round robin would "
+        "fail "
         f"{count[0]} for Theorem 1 and {count[1]} for Theorem 2: these count.",
-        f"Without drift, says the paper, λ_t is never below the gap: true of {stationary_gaps(material)} of {len(GAPS)} "
+        f"Without drift, says the paper, λ_t is never below the gap: true of {stationary_gaps(material)} of "
+        f"{len(GAPS)} "
         "gaps here, at every step.",
     ]
     return Section(
@@ -72,19 +81,21 @@ def worst_gap_section(material: Material) -> Section:
         material.out,
         "worst-gap",
         "Regret against the gap, and at the worst gap against the drift",
-        "Arms a constant gap apart that drift side by side, logarithmic scales. Left: Algorithm 1 is round robin (grey) "
+        "Arms a constant gap apart that drift side by side, logarithmic scales. Left: Algorithm 1 is round robin "
+        "(grey) "
         "up to a critical gap that grows with δ, and pays less beyond it. Right: the peaks of the left.",
         {"ours": partial(plot_worst_gap, table)},
     )
-    wide = table.filter(policy=ALGORITHM_1, gap=table["gap"].max())
+    shares = table.filter(policy=ALGORITHM_1, gap=LARGEST)["snoozed"].to_list()
     text = [
         "Whatever the drift, round robin loses most where the gap is largest. SnoozeIt does not: it snoozes there. Its "
         "worst gap is the one at which it is just about to snooze, (256 δ L)^(1/3), and so its worst regret grows "
         "with δ as the theorems say.",
         f"At the worst gap Algorithm 1's regret grows as δ^{mine['exponent']:.3f} ({mine['low']:.3f} to "
         f"{mine['high']:.3f}; {power_law(mine)}), round robin's as δ^{turns['exponent'] + 0.0:.2f}. The worst gap lies "
-        f"between {_times(worst, T, min):.2f} and {_times(worst, T, max):.2f} times the critical one. At the largest gap "
-        f"an arm is snoozed for {wide['snoozed'].min():.0%} to {wide['snoozed'].max():.0%} of the time.",
+        f"between {_times(worst, T, min):.2f} and {_times(worst, T, max):.2f} times the critical one. At the "
+        "largest gap "
+        f"an arm is snoozed for {min(shares):.0%} to {max(shares):.0%} of the time.",
     ]
     rows = [
         {
@@ -151,8 +162,8 @@ def provenance_section(material: Material) -> Section:
                 {
                     "experiment": title,
                     "policy": name,
-                    "taken": str(interval(final(taken, name))),
-                    "other form": str(interval(final(other, name))),
+                    "taken": str(regret_interval(final(taken, name))),
+                    "other form": str(regret_interval(final(other, name))),
                     "claim, both": " / ".join(found[key] for found in verdicts) if key else None,
                 }
             )

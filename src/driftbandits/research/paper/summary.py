@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from driftbandits.research.paper.claims import final, interval
+from driftbandits.research.paper.claims import final, regret_interval
 from driftbandits.research.paper.experiments import CALIBRATED, DEFECTIVE, FORMS, ROUND_ROBIN
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.report.content import HOLDS, Claim, Section
@@ -20,7 +20,7 @@ def summary(material: Material, groups: list[str], claims: list[Claim], facts: l
     ]
     if "separated" in groups:
         simulation = results["separated"]
-        values = {name: interval(final(simulation, name)) for name in simulation.regret}
+        values = {name: regret_interval(final(simulation, name)) for name in simulation.regret}
         said.append(
             f"Experiment 1: regret {values[FORMS['printed']]} as printed, {values[FORMS['released']]} as released and "
             f"{values[FORMS['calibrated']]} calibrated; SW-UCB# {values['SW-UCB#']}, Rexp3 {values['Rexp3']}, Exp3.S "
@@ -28,7 +28,7 @@ def summary(material: Material, groups: list[str], claims: list[Claim], facts: l
         )
     if "toggling" in groups:
         simulation = results["toggling"]
-        values = {name: interval(final(simulation, name)) for name in simulation.regret}
+        values = {name: regret_interval(final(simulation, name)) for name in simulation.regret}
         snoozes = int(simulation.events[FORMS["printed"]]["snoozed"].sum())
         said.append(
             f"Experiment 2: SnoozeIt as printed snoozed {snoozes} times in {simulation.runs} runs; its regret is "
@@ -44,7 +44,10 @@ def summary(material: Material, groups: list[str], claims: list[Claim], facts: l
         if section.name == "confidence":
             said.append(_price(section))
         if section.name == "episodic-regret":
-            said.append(f"Lemma 4 (episodic regret), where the best arm changes within an active phase: {section.text[1]}")
+            where = "where the best arm changes within an active phase"
+            said.append(f"Lemma 4 (episodic regret), {where}: {section.text[1]}")
+        if section.name in ("authors-run", "worst-gap"):
+            said.append(section.text[1])
     return said
 
 

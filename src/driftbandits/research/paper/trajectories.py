@@ -83,9 +83,37 @@ def describe(run: Run) -> str:
         f"Episodes {', '.join(without)} have no passive phase." if without else "Every one of them led to a snooze."
     )
     return (
-        f"T = {run.instance.horizon:,}, δ = {run.drift:.2g}, Gaussian rewards. In this run the test passed {count} "
-        f"times. {passive} Shaded: active (yellow) and passive (blue) phases."
+        f"T = {run.instance.horizon:,}, δ = {run.drift:.2g}, Gaussian rewards. {_told(run)} In this run the test "
+        "passed "
+        f"{count} times. {passive} {larger_gaps(run)} Shaded: active (yellow) and passive (blue) phases."
     )
+
+
+def _told(run: Run) -> str:
+    times = run.drift / run.instance.drift_limit
+    if times < 1.01:
+        return "δ is the true drift limit."
+    return f"SnoozeIt is told {times:.1f} times the true drift limit, so its snoozes are as much shorter."
+
+
+def larger_gaps(run: Run) -> str:
+    """Whether, as the paper says, larger gaps make active phases shorter and passive ones longer: by rank."""
+    some = run.episodes.filter(snoozed=1)
+    if len(some) < 3:
+        return "Too few snoozes to compare phases."
+    gaps = _ranks(some["gap"].to_numpy())
+    active = _ranks((some["passed"] - some["start"]).to_numpy())
+    passive = _ranks((some["until"] - some["passed"]).to_numpy())
+    both = [float(np.corrcoef(gaps, other)[0, 1]) for other in (active, passive)]
+    return (
+        f"Rank correlation of λ̂ with the length of the active phase {both[0]:+.2f}, with that of the passive phase "
+        f"{both[1]:+.2f}."
+    )
+
+
+def _ranks(values: Array) -> Array:
+    """The rank of each value, those of equal ones averaged."""
+    return np.array([(np.sum(values < one) + np.sum(values <= one)) / 2 for one in values])
 
 
 def plot_run(run: Run) -> Figure:

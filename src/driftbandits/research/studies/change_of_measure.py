@@ -1,4 +1,4 @@
-"""Lemma 9 (change of measure) on simulated runs: who behaves differently on two instances has paid to tell them apart."""
+"""Lemma 9 (change of measure) on simulated runs: to behave differently on two instances costs telling them apart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeOfMeasure:
-    """Both sides of Lemma 9 (change of measure), and E_nu Z and E_nu' Z behind the right one. All four intervals hold together."""
+    """Both sides of Lemma 9 (change of measure), with E_nu Z and E_nu' Z. All four intervals hold together."""
 
     left: Estimate
     right: Estimate

@@ -108,12 +108,15 @@ def _check_run(
     T, log_t = instance.horizon, math.log(instance.horizon)
     means, steps = instance.means, np.arange(instance.horizon)
     paid = np.concatenate([[0.0], np.cumsum(means.max(axis=1) - means[steps, arms])])
-    worst = np.concatenate([[0.0], np.cumsum(instance.gap)])
+    gap = instance.gap
+    worst, widest = np.concatenate([[0.0], np.cumsum(gap)]), min(1.0, float(gap.max()))
     add: Callable[[str, Any, Any], None] = lambda lemma, ratio, could: tallies[lemma].add(ratio, could, name)  # noqa: E731
     starts, tests, ends = [], [], []
     for row in episodes.iter_rows(named=True):
         start, test, end = row["start"], row["passed"], min(math.ceil(row["until"]), T)
-        starts.append(start), tests.append(test), ends.append(end)
+        starts.append(start)
+        tests.append(test)
+        ends.append(end)
         lead = means[start:test, row["arm"]] - means[start:test, 1 - row["arm"]]  # row["arm"]: the one found better
         add(RECENT_GAP, (row["gap"] / 3 - 2 * drift) / max(float(lead.max()), 1e-12), True)
         if row["snoozed"]:
@@ -132,7 +135,7 @@ def _check_run(
         n = np.arange(1, tau)
         limit = np.sqrt(C0 * log_t / n)
         if len(n):
-            add(GAUGE, gaps[start : test - 1] / limit * (1 - 1e-12), limit < min(1.0, float(instance.gap.max())))
+            add(GAUGE, gaps[start : test - 1] / limit * (1 - 1e-12), limit < widest)
     shortest = math.floor(shortest_episode(T, drift))
     if ends:
         add(SIZE, shortest / np.subtract(ends, starts)[np.asarray(ends) < T], True)

@@ -1,4 +1,4 @@
-"""The good event of the paper's own Claim 1, measured: how small may SnoozeIt's radius be before empirical means leave it?"""
+"""The good event (the paper's own Claim 1), measured: how small may SnoozeIt's radius be before means leave it?"""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _extremes(sums: Array) -> tuple[Array, Array, int]:
 def unsafe_snoozes(
     policy: SnoozeIt, instance: Instance, noise: Noise | None = None, *, runs: int = 100, seed: int = 0
 ) -> pl.DataFrame:
-    """How often Lemma 2 (snooze safety) fails: the snoozed arm was strictly the better one at some step of its passive phase.
+    """How often Lemma 2 (snooze safety) fails: the snoozed arm was the better one at some step of its passive phase.
 
     On the good event it never does, if the instance keeps to the policy's delta; a confidence below 1 gives that up bit
     by bit. One row: confidence, snoozes and failures in all runs, rate = failures/snoozes with its 95 % interval low ..

@@ -109,4 +109,5 @@ def _swings(horizon: int, drift: float, reach: float, start: float = 0.0) -> Arr
     if reach == 0.0:
         return np.zeros(horizon)
     # A straight line, folded into the range: every step is delta, or less where it turns.
-    return reach - np.abs((start + reach + drift * np.arange(horizon)) % (4 * reach) - 2 * reach)
+    folded: Array = reach - np.abs((start + reach + drift * np.arange(horizon)) % (4 * reach) - 2 * reach)
+    return folded

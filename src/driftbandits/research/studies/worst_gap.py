@@ -40,7 +40,7 @@ def critical_gap(horizon: int, drift: float) -> float:
     >>> round(critical_gap(162_755, 1 / 48_000), 3)
     0.4
     """
-    return (256 * drift * math.log(horizon)) ** (1 / 3)
+    return math.cbrt(256 * drift * math.log(horizon))
 
 
 def worst_gap(
