@@ -15,7 +15,7 @@ from driftbandits.research.paper import facts
 from driftbandits.research.paper.experiments import ALGORITHM_1, FORMS
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.paper.summary import summary
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Section, Verdict
+from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Section
 from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.simulate import Simulation
 from driftbandits.theory.bounds import episode_regret
@@ -42,18 +42,18 @@ def test_in_how_many_runs_printed_snoozeit_was_round_robin(like: int, said: str)
 
 
 @pytest.mark.parametrize(("above", "said"), [(20, "in every run"), (1, "in 1 of 20 runs"), (0, "in none of 20 runs")])
-def test_in_how_many_runs_lemma_2_fails(above: int, said: str) -> None:
+def test_in_how_many_runs_episodic_regret_fails(above: int, said: str) -> None:
     bound = float(episode_regret(T, T))
     regret = np.where(np.arange(RUNS) < above, bound + 1, bound)
     played = with_events(simulation(first=regret), ALGORITHM_1, [])
-    section = facts.lemma_2_section(material(lemma_2=played))
+    section = facts.episodic_regret_section(material(episodic_regret=played))
     assert "In 20 runs the test of Algorithm 1 passed 0 times, so each run is one active phase; " in section.text[1]
     assert section.text[1].endswith(f", which exceeds the bound of {bound:,.0f} {said}.")
 
 
-def test_lemma_2_where_the_test_passed() -> None:
+def test_episodic_regret_where_the_test_passed() -> None:
     played = with_events(simulation(first=around(100)), ALGORITHM_1, [1, 0])
-    section = facts.lemma_2_section(material(lemma_2=played))
+    section = facts.episodic_regret_section(material(episodic_regret=played))
     assert "passed 2 times, so not every run is one active phase; " in section.text[1]
 
 
@@ -91,7 +91,7 @@ def test_of_several_instances_the_worst_is_told(monkeypatch: pytest.MonkeyPatch)
         "two": [0.3, 0.2, 0.4],
         "three": [None, None, None],
     }
-    columns = ("lemma1", "lemma1 low", "lemma1 high")
+    columns = ("unsafe", "unsafe low", "unsafe high")
     curves = {
         label: pl.DataFrame(
             [
@@ -108,38 +108,36 @@ def test_of_several_instances_the_worst_is_told(monkeypatch: pytest.MonkeyPatch)
         for label, found in rates.items()
     }
     monkeypatch.setattr(facts, "curve", lambda label: curves[label])
-    monkeypatch.setattr(facts, "claim_at", lambda *asked: Verdict(HOLDS, "well"))
     good_event = pl.DataFrame({"confidence": [1.0, 0.5], "failed": [0.0, 0.75]})
     played = {label: label for label in curves}
-    row = facts._confidence_row(material(good_event=good_event), "equal-drift", 0.5, played, {})
+    row = facts._confidence_row(material(good_event=good_event), 0.5, played)
     assert row == {
         "confidence": 0.5,
         **dict.fromkeys(curves, "100 (90 to 110)"),
-        "Lemma 1 fails": "30.0% (20.0% to 40.0%)",
+        "Lemma 2 fails": "30.0% (20.0% to 40.0%)",
         "good event fails": "75%",
-        "claim": HOLDS,
     }
-    alone = facts._confidence_row(material(good_event=good_event), "toggling", 0.5, {"three": "three"}, {})
-    assert (alone["regret"], alone["Lemma 1 fails"]) == ("100 (90 to 110)", None)
+    alone = facts._confidence_row(material(good_event=good_event), 0.5, {"three": "three"})
+    assert (alone["regret"], alone["Lemma 2 fails"]) == ("100 (90 to 110)", None)
 
 
 def test_the_price_where_nothing_was_snoozed() -> None:
     rows = [
-        {"confidence": 0.1, "claim": HOLDS, "Lemma 1 fails": "3.0% (2.0% to 4.0%)"},
-        {"confidence": 0.2, "claim": FAILS, "Lemma 1 fails": "2.0% (1.0% to 3.0%)"},
-        {"confidence": 1.0, "claim": HOLDS, "Lemma 1 fails": None},
+        {"confidence": 0.1, "claim": HOLDS, "Lemma 2 fails": "3.0% (2.0% to 4.0%)"},
+        {"confidence": 0.2, "claim": FAILS, "Lemma 2 fails": "2.0% (1.0% to 3.0%)"},
+        {"confidence": 1.0, "claim": HOLDS, "Lemma 2 fails": None},
     ]
     section = Section("confidence", "", [], tables={"Experiment 2: toggling: by confidence": rows})
     said = summary(material(), [], [], [section])[-1]
     assert "Of 3 confidences tried, Claim 2 holds at 0.1, 1; there, in turn, 3.0% (2.0% to 4.0%), none of all" in said
 
 
-def test_how_many_policies_refute_lemma_5() -> None:
+def test_how_many_policies_refute_lemma_9() -> None:
     ends = {f"{side} {end}": [0.5, 0.25] for side in ("left", "right") for end in ("value", "low", "high")}
     table = pl.DataFrame({"policy": ["UCB1", "AutoTS"], "refuted": [True, False], **ends})
     section = facts.change_of_measure_section(material(change_of_measure=table))
     assert "refute left ≥ right for 1 of 2 policies" in section.text[1]
-    assert section.tables["Lemma 5"][1] == {
+    assert section.tables["Lemma 9 (change of measure)"][1] == {
         "policy": "AutoTS",
         "paid": "0.2500 (0.2500 to 0.2500)",
         "told apart": "0.2500 (0.2500 to 0.2500)",

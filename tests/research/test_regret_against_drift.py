@@ -99,7 +99,8 @@ def test_fit_is_that_of_plain_sums() -> None:
 
 def test_fit_of_an_exact_law_is_exact() -> None:
     table = pl.DataFrame({"drift": [1e-4, 1e-3, 1e-2], "policy": "one", "regret": [1.0, 10.0, 100.0]})
-    assert fit_exponents(table).row(0) == pytest.approx(("one", 1.0, 1.0, 1.0))
+    assert fit_exponents(table).row(0)[:4] == pytest.approx(("one", 1.0, 1.0, 1.0))
+    assert fit_exponents(table)["bends"].to_list() == [None]
     with pytest.raises(InputError, match="at least 3 points; got 2"):
         fit_exponents(table.head(2))
 

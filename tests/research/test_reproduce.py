@@ -26,11 +26,12 @@ SHORT = 8_000
 SCRIPT = """
 import sys
 from pathlib import Path
-from driftbandits.research.paper import facts, sections
+from driftbandits.research.paper import facts, figure_one, sections, strong_tests
 from driftbandits.research.report.content import Drawing
 from driftbandits.research.paper.reproduce import reproduce
 # Figures take most of the time, and nothing that can be resumed.
-facts.save_drawing = sections.save_drawing = lambda out, name, title, caption, forms: Drawing(name, title, caption, {})
+for module in (facts, sections, strong_tests, figure_one):
+    module.save_drawing = lambda out, name, title, caption, forms: Drawing(name, title, caption, {})
 reproduce(2, 0, Path(sys.argv[1]), workers=int(sys.argv[2]), horizon=int(sys.argv[3]))
 """
 
@@ -94,7 +95,7 @@ def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path: Path) -> N
     summary = json.loads(expected["summary.json"])
     assert [claim["name"][:7] for claim in summary["claims"]].count("Claim 1") == 1
     assert len(summary["claims"]) == 7
-    assert len(summary["experiments"]) + len(summary["facts"]) == len(SECTIONS) + 2
+    assert len(summary["experiments"]) + len(summary["facts"]) == len(SECTIONS) + 3
     assert b"seconds" not in expected["summary.json"]
 
 
@@ -137,28 +138,26 @@ def test_every_format_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.undo()
     run(tmp_path, only="gap-profile")
     assert {path.name for path in tmp_path.glob("figures/*")} == {
-        "gap-profile.svg",
-        "gap-profile.png",
-        "gap-profile.pdf",
+        f"{name}.{ending}" for name in ("gap-profile", "gap-profile-both") for ending in ("svg", "png", "pdf")
     }
 
 
 def test_finished_parts_are_run_again_only_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(tmp_path, only="lemma-2")
+    run(tmp_path, only="episodic-regret")
     file = tmp_path / "runs" / "lemma-2.parquet"
     before, summary = file.stat().st_mtime_ns, (tmp_path / "summary.json").read_bytes()
     killed = written_whole(file)  # its block never ends
     left = killed.__enter__()
-    run(tmp_path, only="lemma-2")
+    run(tmp_path, only="episodic-regret")
     assert file.stat().st_mtime_ns == before
     assert not left.exists()
-    run(tmp_path, only="lemma-2", again=True)
+    run(tmp_path, only="episodic-regret", again=True)
     assert file.stat().st_mtime_ns > before
     assert (tmp_path / "summary.json").read_bytes() == summary
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("only", ["lemma-2", "mild-drift"])
+@pytest.mark.parametrize("only", ["episodic-regret", "mild-drift"])
 def test_a_part_of_another_seed_is_run_again_and_said_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], only: str
 ) -> None:
@@ -170,7 +169,7 @@ def test_a_part_of_another_seed_is_run_again_and_said_so(
     assert fresh["summary.json"] == used["summary.json"]
 
 
-@pytest.mark.parametrize("only", ["lemma-2", "mild-drift"])
+@pytest.mark.parametrize("only", ["episodic-regret", "mild-drift"])
 def test_a_part_cut_short_is_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str], only: str) -> None:
     run(tmp_path, only=only)
     file, summary = tmp_path / "runs" / f"{only}.parquet", (tmp_path / "summary.json").read_bytes()
@@ -196,11 +195,11 @@ def test_a_table_of_another_version_is_run_again(
 def test_progress_is_shown_on_a_terminal_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(tmp_path, only="lemma-2")
+    run(tmp_path, only="episodic-regret")
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    run(tmp_path, only="lemma-2")
+    run(tmp_path, only="episodic-regret")
     assert "everything" in capsys.readouterr().err
 
 
@@ -254,4 +253,4 @@ def test_the_command_prints_the_claims(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_replaced_stays_an_error(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("not a directory")
     with pytest.raises(InputError, match="cannot write"):
-        run(tmp_path, only="lemma-2")
+        run(tmp_path, only="episodic-regret")
