@@ -1,4 +1,4 @@
-"""p-values against plain sums, Holm's correction against its definition, and how often a family of verdicts is wrong."""
+"""p-values and Holm's correction against their definitions, and how often a family of verdicts is wrong."""
 
 from __future__ import annotations
 

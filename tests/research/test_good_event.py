@@ -1,4 +1,4 @@
-"""The good event against every window one by one, its interval against sums, and Lemma 1 against a walk."""
+"""The good event against every window one by one, its interval against sums, and Lemma 2 against a walk."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_no_snooze_says_nothing() -> None:
 
 
 def test_wrong_input_is_an_error() -> None:
-    with pytest.raises(InputError, match="Lemma 1 is about the snoozes of SnoozeIt; got RoundRobin"):
+    with pytest.raises(InputError, match=r"Lemma 2 \(snooze safety\) is about the snoozes of SnoozeIt; got RoundRobin"):
         unsafe_snoozes(RoundRobin(), instances.toggling(100))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="they must be the same"):
         good_event(100, [1.0], instance=instances.toggling(99))

@@ -88,7 +88,7 @@ def statements(instance: Instance) -> list[Statement]:
                 definition,
                 f"λ jumps by {jump:.3f} in one step, Δ never by more than {moves:.1g}; all steps of λ add up to "
                 f"{np.abs(np.diff(later)).sum():.2f}, those of Δ to {np.abs(np.diff(gap)).sum():.2f}",
-                HOLDS if jump <= moves else FAILS,
+                HOLDS if jump <= moves + 1e-9 else FAILS,
             )
         )
         view = closest_view(instance)

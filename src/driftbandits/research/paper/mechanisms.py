@@ -13,7 +13,7 @@ from driftbandits.policies import SWUCBSharp
 from driftbandits.research.paper.experiments import EXPERIMENTS, FORMS
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Section
-from driftbandits.research.studies.many_drifts import Correlation, correlation, parts_of_regret
+from driftbandits.research.studies.many_drifts import LEAST_POINTS, Correlation, correlation, parts_of_regret
 from driftbandits.simulation.simulate import Simulation
 from driftbandits.simulation.trajectory import trajectory
 
@@ -97,12 +97,13 @@ def drift_mechanisms(material: Material) -> list[Mechanism]:
             mine = table.filter(policy=name)
             for column, way, said in parts:
                 known = mine.filter(pl.col(column).is_not_null())
-                if len(known) < len(mine):
-                    found.append(Mechanism(title, said, form, "no snooze at some drifts", UNDECIDED))
+                if len(known) < LEAST_POINTS:
+                    found.append(Mechanism(title, said, form, "hardly any snooze", UNDECIDED))
                     continue
                 r = correlation(known["drift"], known[column])
-                ends = f"{known[column][0]:,.3g} at the smallest δ, {known[column][-1]:,.3g} at the largest"
-                found.append(Mechanism(title, said, form, f"r = {r}; {ends}", _goes(r, way)))
+                ends = f"{_plain(known[column][0])} at the smallest δ, {_plain(known[column][-1])} at the largest"
+                some = "" if len(known) == len(mine) else f" of the {len(known)} drifts, of {len(mine)}, with snoozes"
+                found.append(Mechanism(title, said, form, f"r = {r}; {ends}{some}", _goes(r, way)))
     return found
 
 
@@ -131,6 +132,10 @@ def mechanisms_section(material: Material) -> Section:
         for one in found
     ]
     return Section("mechanisms", "The paper's explanations, tested", text, tables={"Explanations": rows})
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _goes(r: Correlation, way: int) -> str:

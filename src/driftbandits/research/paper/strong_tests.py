@@ -92,7 +92,7 @@ def worst_gap_section(material: Material) -> Section:
         "worst gap is the one at which it is just about to snooze, (256 δ L)^(1/3), and so its worst regret grows "
         "with δ as the theorems say.",
         f"At the worst gap Algorithm 1's regret grows as δ^{mine['exponent']:.3f} ({mine['low']:.3f} to "
-        f"{mine['high']:.3f}; {power_law(mine)}), round robin's as δ^{turns['exponent'] + 0.0:.2f}. The worst gap lies "
+        f"{mine['high']:.3f}; {power_law(mine)}), round robin's as δ^{abs(turns['exponent']):.2f}. The worst gap lies "
         f"between {_times(worst, T, min):.2f} and {_times(worst, T, max):.2f} times the critical one. At the "
         "largest gap "
         f"an arm is snoozed for {min(shares):.0%} to {max(shares):.0%} of the time.",

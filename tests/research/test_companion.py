@@ -1,0 +1,140 @@
+"""The table of every statement: complete, honest about what was not run, the same in docs; and Figure 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import driftbandits
+from driftbandits import instances
+from driftbandits.research.paper import authors_run, companion, figure_one
+from driftbandits.research.paper.compose import SECTIONS
+from driftbandits.research.paper.experiments import FORMS, OTHER_FORMS
+from driftbandits.research.paper.left_open import left_open
+from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, Claim, Drawing, Section, Verdict
+from driftbandits.research.studies import episodes
+
+SOURCE = Path(driftbandits.__file__).parent
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_page_in_docs_is_that_of_today() -> None:
+    assert (DOCS / "companion.md").read_text(encoding="utf-8") == companion.companion_page()
+
+
+def test_every_item_points_at_files_and_sections_that_exist() -> None:
+    known = {*SECTIONS, *(section.name for section in left_open()), "good-event"}
+    for item in companion.ITEMS:
+        for path in filter(None, item.implemented.split(", ")):
+            assert (SOURCE / path).exists(), path
+        assert not item.shown or item.shown in known, item.shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"Claim {k}" for k in (1, 2, 3, 4)),
+        *("Claim 1 (good event)", "Lemma 2 (snooze safety)", "Claim 3 (a recent gap)", "Lemma 4 (episodic regret)"),
+        *("Lemma 5 (gauge to λ)", "Claim 6 (averages of the means)", "Lemma 7 (episode size)"),
+        *("Corollary 1 (number of episodes)", "Claim 8 (regret of a block)", "Lemma 9 (change of measure)"),
+        *("Lemma 10 (block regret)", "Theorem 1 (instance-dependent bound)", "Theorem 2 (minimax upper bound)"),
+        *("Theorem 3 (minimax lower bound)", "Remark 1, the test is tractable", "Remark 2, Algorithm 2"),
+    ],
+)
+def test_every_numbered_statement_of_the_paper_is_there(name: str) -> None:
+    assert name in [item.name for item in companion.ITEMS]
+
+
+def lemma_row(name: str, violations: int) -> dict[str, object]:
+    return {"statement": name, "checks": 10, "could fail": 7, "violations": violations, "closest": 0.5}
+
+
+def test_verdicts_come_from_the_results() -> None:
+    found = {form: Verdict(FAILS, "", 4, 3) for form in FORMS}
+    rows = [lemma_row(episodes.SAFETY, 0), lemma_row(episodes.SIZE, 2)]
+    section = Section("episodes", "", [], tables={"Lemmas on simulated episodes": rows})
+    findings = companion.Findings({"Theorem 1": Claim("Theorem 1", "", "", found)}, {"episodes": section})
+    told = {item.name: item.finding(findings) for item in companion.ITEMS}
+    assert told["Theorem 1 (instance-dependent bound)"] == ("fails (printed)", "3 of 4 tests could have failed.")
+    assert told["Lemma 2 (snooze safety)"] == (CONSISTENT, "7 of 10 checks could fail; closest 0.5 of the bound")
+    assert told["Lemma 7 (episode size)"] == (FAILS, "7 of 10 checks could fail, 2 do")
+    assert told["Claim 2"].verdict == "not run"
+    assert len(companion.companion_section(findings).tables["Every statement"]) == len(companion.ITEMS)
+
+
+def test_what_a_larger_gap_does_is_read_off_the_run() -> None:
+    said = "T = 1. Rank correlation of λ̂ with the length of the active phase {}, with that of the passive phase {}. S."
+    for signs, verdict in ((("-0.90", "+1.00"), CONSISTENT), (("+0.10", "+1.00"), "not decidable")):
+        drawing = Drawing("", "", said.format(*signs), {})
+        findings = companion.Findings({}, {"trajectories": Section("trajectories", "", [], [drawing])})
+        assert companion._trajectory(findings).verdict == verdict
+
+
+def test_the_authors_run_contradicts_claim_2_and_says_where_it_stands() -> None:
+    regret = authors_run.AVERAGE_REGRET
+    assert regret["SW-UCB#"] < regret[FORMS["released"]] / 10
+    assert len(authors_run.COMMIT) == 40
+    findings = companion.Findings({}, {"authors-run": Section("authors-run", "", [])})
+    assert companion._authors(findings).verdict == FAILS
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[tuple[int, str], figure_one.Statement]:
+    return {(one.number, one.definition): one for one in figure_one.statements(instances.common_periods(3))}
+
+
+def test_two_statements_of_figure_1_fail_as_defined_and_stairs_come_from_the_released_code(
+    found: dict[tuple[int, str], figure_one.Statement],
+) -> None:
+    verdicts = {key: one.verdict for key, one in found.items()}
+    paper, authors = figure_one.PAPER, figure_one.AUTHORS
+    assert [verdicts[number, paper] for number in (1, 2, 3, 4)] == [HOLDS, HOLDS, FAILS, FAILS]
+    assert [verdicts[number, authors] for number in (1, 2, 3, 4)] == [HOLDS, HOLDS, FAILS, HOLDS]
+    assert found[4, paper].measured.startswith("60 values in the 60 steps")
+    assert "jumps by 0.218 in one step" in found[3, paper].measured
+
+
+def test_both_definitions_share_their_windows() -> None:
+    profiles = figure_one.profiles(instances.common_periods(3))
+    paper, authors = profiles[figure_one.PAPER], profiles[figure_one.AUTHORS]
+    assert (authors <= paper * (1 + 1e-12)).all()
+    assert np.abs(paper - authors).max() < 2e-4
+    (axes,) = figure_one.plot_both(instances.common_periods(3)).axes
+    assert len(axes.get_lines()) == 2
+
+
+def test_a_profile_that_moves_with_the_gap_would_be_smooth() -> None:
+    """The verdicts follow the numbers: without a jump the third statement holds."""
+    instance = instances.stationary(100_000, (0.9, 0.1))
+    by_number = {
+        one.number: one.verdict for one in figure_one.statements(instance) if one.definition == figure_one.PAPER
+    }
+    assert by_number[3] == HOLDS
+    assert by_number[4] == HOLDS
+
+
+def test_instances_with_two_sources_differ_as_much_as_is_said() -> None:
+    apart = {}
+    for form in OTHER_FORMS:
+        taken = {"separated": instances.separated, "toggling": instances.toggling}[form.experiment]()
+        other = form.instance.build(taken.horizon)
+        assert other.drift_limit == pytest.approx(form.instance.drift, rel=1e-9)
+        apart[form.experiment] = float(np.abs(taken.means - other.means).max())
+    assert apart["separated"] == pytest.approx(0.032, abs=0.001)
+    assert apart["toggling"] > 0.5
+
+
+def test_algorithm_2_is_compared_with_algorithm_1() -> None:
+    def section(name: str, first: float, second: float) -> Section:
+        regrets = {"SnoozeIt, Algorithm 1": first, "SnoozeIt printed": second}
+        rows = [{"drift": "δ", "policy": policy, "regret": regret} for policy, regret in regrets.items()]
+        return Section(name, "", [], tables={"Regret at T": rows})
+
+    names = ("separated", "toggling", "common-periods", "equal-drift")
+    better = {name: section(name, 100.0, 90.0) for name in names}
+    found = companion._remark_2(companion.Findings({}, better))
+    assert found == (HOLDS, "less regret on 4 of 4 instances; it changes by -10.0% to -10.0%")
+    worse = {name: section(name, 100.0, 110.0) for name in names}
+    assert companion._remark_2(companion.Findings({}, worse)).verdict == FAILS
