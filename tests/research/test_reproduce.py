@@ -144,7 +144,7 @@ def test_every_format_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_finished_parts_are_run_again_only_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(tmp_path, only="episodic-regret")
-    file = tmp_path / "runs" / "lemma-2.parquet"
+    file = tmp_path / "runs" / "episodic-regret.parquet"
     before, summary = file.stat().st_mtime_ns, (tmp_path / "summary.json").read_bytes()
     killed = written_whole(file)  # its block never ends
     left = killed.__enter__()
