@@ -84,12 +84,9 @@ def left_open() -> list[Section]:
                 "The detectable gap is defined as a maximum that need not be attained; it is computed as the "
                 "supremum. Where no gap can be detected it is √(c0 L/t), which exceeds 1 at first, as intended.",
                 "Numbers. In the paper claims and lemmas share a counter, so that its appendix has Claim 1 (good "
-                "event), "
-                "Lemma 2 (snooze safety), Claim 3 (a recent gap), Lemma 4 (episodic regret), Lemma 5 (gauge to λ), "
-                "Claim "
-                "6 (averages of the means), Lemma 7 (episode size), Corollary 1 (number of episodes), Claim 8 "
-                "(regret of "
-                "a block), Lemma 9 (change of measure) and Lemma 10 (block regret). Here each is named beside its "
+                "event), Lemma 2 (snooze safety), Claim 3 (recent gap), Lemma 4 (episodic regret), Lemma 5 (gauge to "
+                "λ), Claim 6 (λ and means), Lemma 7 (episode size), Corollary 1 (number of episodes), Claim 8 (block "
+                "regret), Lemma 9 (change of measure) and Lemma 10 (block lower bound). Here each is named beside its "
                 "number. Claims 1 to 4 without a name are those of the experiments, which the paper does not number.",
                 "Lemma 4 (episodic regret), R ≤ 1 + 6 √((τ − 1) L) for an active phase of τ steps, is false when "
                 "the best arm changes "

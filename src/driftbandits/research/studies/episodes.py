@@ -21,7 +21,7 @@ from driftbandits.instances.noise import Gaussian
 from driftbandits.policies import SnoozeIt
 from driftbandits.simulation.simulate import simulate
 from driftbandits.simulation.trajectory import trajectory
-from driftbandits.theory.bounds import episode_regret, most_episodes, shortest_episode
+from driftbandits.theory.bounds import episode_regret, gauge_to_lambda, most_episodes, shortest_episode
 from driftbandits.theory.constants import C0, C6, C7
 from driftbandits.theory.gaps import detectable_gap
 
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 SAFETY = "Lemma 2 (snooze safety)"
-RECENT_GAP = "Claim 3 (a recent gap)"
+RECENT_GAP = "Claim 3 (recent gap)"
 EPISODIC = "Lemma 4 (episodic regret), 1 + 6 √((τ − 1) L)"
 EPISODIC_BY_GAP = "Lemma 4 (episodic regret), 72 L/λ + 1"
 GAUGE = "Lemma 5 (gauge to λ)"
+GAUGE_CORRECTED = "Lemma 5 (gauge to λ), corrected: 2⌊τ/2⌋ for τ"
 SIZE = "Lemma 7 (episode size)"
 COUNT = "Corollary 1 (number of episodes), with its missing 1"
-BLOCKS = "Claim 8 (regret of a block)"
-LEMMAS = (SAFETY, RECENT_GAP, EPISODIC, EPISODIC_BY_GAP, GAUGE, SIZE, COUNT, BLOCKS)
+BLOCKS = "Claim 8 (block regret)"
+LEMMAS = (SAFETY, RECENT_GAP, EPISODIC, EPISODIC_BY_GAP, GAUGE, GAUGE_CORRECTED, SIZE, COUNT, BLOCKS)
 
 
 @dataclass
@@ -133,9 +134,9 @@ def _check_run(
             add(EPISODIC_BY_GAP, cost / by_gap, by_gap < most)
         # While no test has passed after n steps, lambda is at most sqrt(c2 L/n); it could exceed that where it is 1.
         n = np.arange(1, tau)
-        limit = np.sqrt(C0 * log_t / n)
-        if len(n):
-            add(GAUGE, gaps[start : test - 1] / limit * (1 - 1e-12), limit < widest)
+        limits = {GAUGE: np.sqrt(C0 * log_t / n), GAUGE_CORRECTED: gauge_to_lambda(n, T) if len(n) else n}
+        for lemma, limit in limits.items():
+            add(lemma, gaps[start : test - 1] / limit * (1 - 1e-12), limit < widest)
     shortest = math.floor(shortest_episode(T, drift))
     if ends:
         add(SIZE, shortest / np.subtract(ends, starts)[np.asarray(ends) < T], True)
