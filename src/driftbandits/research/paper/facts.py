@@ -51,8 +51,8 @@ def cannot_snooze_section(material: Material) -> Section:
     text = [
         str(feasible),
         f"Measured: {snoozes} snoozes in {simulation.runs} runs of Experiment 2, and a regret of "
-        f"{regret_interval(printed)}, "
-        f"the same as that of round robin {_in_runs(printed == turns)} ({regret_interval(turns)}).",
+        f"{regret_interval(printed)}, the same as that of round robin {_in_runs(printed == turns)} "
+        f"({regret_interval(turns)}).",
     ]
     rows = []
     for experiment in EXPERIMENTS:
@@ -325,10 +325,9 @@ def change_of_measure_section(material: Material) -> Section:
     refuted = int(table["refuted"].sum())
     text = [
         "The lower bound rests on Lemma 9 (change of measure): a policy that behaves differently on two instances "
-        "must have paid for "
-        "telling them apart. On one block of the lower bound (δ = 1/4,800), Bernoulli rewards, the left side is the "
-        "information that a policy's pulls give, the right side how differently it shares its pulls in the two "
-        "instances.",
+        "must have paid for telling them apart. On one block of the lower bound (δ = 1/4,800), Bernoulli rewards, "
+        "the left side is the information that a policy's pulls give, the right side how differently it shares its "
+        "pulls in the two instances.",
         f"The intervals, which hold together at 95 %, refute left ≥ right for {refuted} of {len(rows)} policies.",
     ]
     return Section(
@@ -346,15 +345,13 @@ def episodic_regret_section(material: Material) -> Section:
     bound, instance = float(episode_regret(T, T)), simulation.instance
     phases = "not every run" if passed else "each run"
     text = [
-        "Lemma 4 (episodic regret) says that an episode whose active phase lasts τ steps costs at most 1 + 6 √((τ "
-        "− 1) L). Its proof "
-        "reads the regret of turns off the difference of the arms' sums; where the means cross, one arm's lead "
-        "cancels the other's in that difference, but not in the regret.",
+        "Lemma 4 (episodic regret) says that an episode whose active phase lasts τ steps costs at most 1 + 6 √((τ − "
+        "1) L). Its proof reads the regret of turns off the difference of the arms' sums; where the means cross, "
+        "one arm's lead cancels the other's in that difference, but not in the regret.",
         "Counter-example: the flips of Experiment 2 with 1,000 steps between turns and means that stay within "
         f"{_reach(instance)} of 1/2. In {simulation.runs} runs the test of Algorithm 1 passed {passed} times, so "
         f"{phases} is one active phase; its regret is {regret_interval(regret)}, which exceeds the bound of "
-        f"{bound:,.0f} "
-        f"{_in_runs(regret > bound)}.",
+        f"{bound:,.0f} {_in_runs(regret > bound)}.",
         "Theorem 2 survives: cut the phase where the means cross, and each piece obeys a bound of the same order.",
     ]
     return Section(

@@ -157,13 +157,13 @@ def gap_profile_section(material: Material) -> Section:
         ),
     ]
     failing = {one.number for one in found if one.verdict == FAILS and one.definition == PAPER}
+    which = [f"the {_ORDINAL[number]}" for number in sorted(failing)]
     text = [
         "The detectable gap λ_t is the largest gap that the recent past can show at step t: large gaps show in short "
         "windows, small ones need long windows, and Theorem 1 is stated in terms of it.",
         f"Of the four statements in the caption of the paper's Figure 1, {len(failing)} fail under its own definition"
-        f"{' (' + ', '.join(f'the {_ORDINAL[number]}' for number in sorted(failing)) + ')' if failing else ''}. "
-        "Measured "
-        "on the instance above, whose means are known; the paper's own instance was not released.",
+        f"{' (' + ' and '.join(which) + ')' if which else ''}. Measured on the instance above, whose means are known; "
+        "the paper's own instance was not released.",
     ]
     rows: list[dict[str, Any]] = [
         {
@@ -177,7 +177,7 @@ def gap_profile_section(material: Material) -> Section:
     return Section("gap-profile", "The detectable gap", text, drawings, {"The statements of Figure 1": rows})
 
 
-_ORDINAL = {0: "all", 1: "first", 2: "second", 3: "third", 4: "fourth"}
+_ORDINAL = {1: "first", 2: "second", 3: "third", 4: "fourth"}
 
 
 def _correlation(one: Array, other: Array) -> float:

@@ -34,8 +34,7 @@ def left_open() -> list[Section]:
                 "without a snooze the alternation simply goes on.",
                 "Stationary arms. For δ = 0 the buffer is infinite: the first snooze lasts forever, as the paper says.",
                 "More than two arms. The paper defines SnoozeIt for two. `SnoozeItK` extends it to any number, and "
-                "is this "
-                "package's own; `SnoozeIt` itself takes two.",
+                "is this package's own; `SnoozeIt` itself takes two.",
                 "Short horizons. Below T = 994 the test can never pass, since its shortest window does not fit. A "
                 "warning says so, as it does wherever no snooze is possible.",
             ],
@@ -89,9 +88,8 @@ def left_open() -> list[Section]:
                 "regret), Lemma 9 (change of measure) and Lemma 10 (block lower bound). Here each is named beside its "
                 "number. Claims 1 to 4 without a name are those of the experiments, which the paper does not number.",
                 "Lemma 4 (episodic regret), R ≤ 1 + 6 √((τ − 1) L) for an active phase of τ steps, is false when "
-                "the best arm changes "
-                "within the phase: a counter-example is among the facts. Cutting the phase where the means cross "
-                "repairs what follows from it up to constants, and Theorem 2 survives.",
+                "the best arm changes within the phase: a counter-example is among the facts. Cutting the phase "
+                "where the means cross repairs what follows from it up to constants, and Theorem 2 survives.",
                 "Theorem 1 adds c7 once; its proof needs it once a block. Its number of blocks T/τ is not rounded "
                 "up, and blocks lose a step where τ is not whole. Here: c8 + Σ over ⌈T/τ⌉ blocks of (c6 L/λ_min + "
                 "c7).",
@@ -103,9 +101,8 @@ def left_open() -> list[Section]:
                 "Theorem 3 has 1/64 where its own sum gives 1/128. With that, a block of m = ⌈(2 δ)^(−2/3)⌉ steps "
                 "costs at least (√m − 8/√m)/128, and m ≤ T is needed.",
                 "The last step of Theorem 3 uses an inequality in the wrong direction: δ ≥ ε/m gives √m ≥ (2 "
-                "δ)^(−1/3), "
-                "so that T/√m is at most T (2 δ)^(1/3), where at least is needed. It is true of the smallest m that "
-                "δ ≥ ε/m allows, which is the one used here.",
+                "δ)^(−1/3), so that T/√m is at most T (2 δ)^(1/3), where at least is needed. It is true of the "
+                "smallest m that δ ≥ ε/m allows, which is the one used here.",
                 "The hard instance of Theorem 3 depends on the policy. The instances played here draw each block's "
                 "bump at random: on either arm, or on none.",
             ],

@@ -62,9 +62,8 @@ def toggling_mechanisms(material: Material) -> list[Mechanism]:
             "Experiment 2",
             "SW-UCB#'s window comes to hold the optimal stretches of both arms, and the drift between them",
             SHARP,
-            f"its window has {longest:,} steps at most; the arms stand still for {stretch:,} at a time and drift "
-            "for as "
-            f"long between, so a window with parts of two stretches needs more than {stretch:,}",
+            f"its window has {longest:,} steps at most; the arms stand still for {stretch:,} at a time and drift for "
+            f"as long between, so a window with parts of two stretches needs more than {stretch:,}",
             HOLDS if longest > stretch else FAILS,
         )
     )

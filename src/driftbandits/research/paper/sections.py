@@ -154,8 +154,7 @@ def episode_bounds_section(material: Material) -> Section:
         {"ours": partial(plot_episode_bounds, T, drift)},
     )
     text = [
-        "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma "
-        "4 (episodic regret). "
-        "Theorem 2 is T times the peak."
+        "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma 4 "
+        "(episodic regret). Theorem 2 is T times the peak."
     ]
     return Section("episode-bounds", "What an episode may cost", text, [drawing])

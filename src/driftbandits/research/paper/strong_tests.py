@@ -52,11 +52,9 @@ def sharp_bounds_section(material: Material) -> Section:
         "cannot fail there. Here arms a constant gap apart drift side by side, or towards each other and back, slowly "
         "enough for the bounds to be below what round robin pays.",
         f"Of {len(table)} tests (gaps, drifts, horizons, and the two printed forms of SnoozeIt), round robin would "
-        "fail "
-        f"{count[0]} for Theorem 1 and {count[1]} for Theorem 2: these count.",
+        f"fail {count[0]} for Theorem 1 and {count[1]} for Theorem 2: these count.",
         f"Without drift, says the paper, λ_t is never below the gap: true of {stationary_gaps(material)} of "
-        f"{len(GAPS)} "
-        "gaps here, at every step.",
+        f"{len(GAPS)} gaps here, at every step.",
     ]
     return Section(
         "sharp-bounds", "Theorems 1 and 2, where they could fail", text, tables={"Regret, bounds, round robin": rows}
@@ -82,8 +80,7 @@ def worst_gap_section(material: Material) -> Section:
         "worst-gap",
         "Regret against the gap, and at the worst gap against the drift",
         "Arms a constant gap apart that drift side by side, logarithmic scales. Left: Algorithm 1 is round robin "
-        "(grey) "
-        "up to a critical gap that grows with δ, and pays less beyond it. Right: the peaks of the left.",
+        "(grey) up to a critical gap that grows with δ, and pays less beyond it. Right: the peaks of the left.",
         {"ours": partial(plot_worst_gap, table)},
     )
     shares = table.filter(policy=ALGORITHM_1, gap=LARGEST)["snoozed"].to_list()
@@ -92,10 +89,9 @@ def worst_gap_section(material: Material) -> Section:
         "worst gap is the one at which it is just about to snooze, (256 δ L)^(1/3), and so its worst regret grows "
         "with δ as the theorems say.",
         f"At the worst gap Algorithm 1's regret grows as δ^{mine['exponent']:.3f} ({mine['low']:.3f} to "
-        f"{mine['high']:.3f}; {power_law(mine)}), round robin's as δ^{abs(turns['exponent']):.2f}. The worst gap lies "
-        f"between {_times(worst, T, min):.2f} and {_times(worst, T, max):.2f} times the critical one. At the "
-        "largest gap "
-        f"an arm is snoozed for {min(shares):.0%} to {max(shares):.0%} of the time.",
+        f"{mine['high']:.3f}; {power_law(mine)}), round robin's as δ^{abs(turns['exponent']):.2f}. The worst gap "
+        f"lies between {_times(worst, T, min):.2f} and {_times(worst, T, max):.2f} times the critical one. At the "
+        f"largest gap an arm is snoozed for {min(shares):.0%} to {max(shares):.0%} of the time.",
     ]
     rows = [
         {

@@ -84,8 +84,7 @@ def describe(run: Run) -> str:
     )
     return (
         f"T = {run.instance.horizon:,}, δ = {run.drift:.2g}, Gaussian rewards. {_told(run)} In this run the test "
-        "passed "
-        f"{count} times. {passive} {larger_gaps(run)} Shaded: active (yellow) and passive (blue) phases."
+        f"passed {count} times. {passive} {larger_gaps(run)} Shaded: active (yellow) and passive (blue) phases."
     )
 
 
