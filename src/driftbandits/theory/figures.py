@@ -27,9 +27,9 @@ TOP = 1.05
 def plot_gap_profile(instance: Any) -> Figure:
     """The means, the gap |mu_1 - mu_2| and the detectable gap of an instance of two arms, at four zoom levels.
 
-    Each panel's box is the next panel. The detectable gap follows the gap late, since it looks back, and smoothly,
-    since it averages. Close up it goes by stairs, for windows are whole numbers: the values that a window w stands for
-    reach from sqrt(c0 L / w) to sqrt(c0 L / (w-1)), the grey band of the last panel.
+    Each panel's box is the next panel. The detectable gap follows the gap late, since it looks back, and jumps where a
+    shorter window takes over. Close up it moves within stairs, for windows are whole numbers: the values that a window
+    w stands for reach from sqrt(c0 L / w) to sqrt(c0 L / (w-1)), the grey band of the last panel.
 
     >>> from driftbandits import instances
     >>> [panel.get_title() for panel in plot_gap_profile(instances.toggling()).axes]
