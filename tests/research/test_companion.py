@@ -13,7 +13,7 @@ from driftbandits.research.paper import authors_run, companion, figure_one
 from driftbandits.research.paper.compose import SECTIONS
 from driftbandits.research.paper.experiments import FORMS, OTHER_FORMS
 from driftbandits.research.paper.left_open import left_open
-from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, Claim, Drawing, Section, Verdict
+from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Drawing, Section, Verdict
 from driftbandits.research.studies import episodes
 
 SOURCE = Path(driftbandits.__file__).parent
@@ -138,3 +138,28 @@ def test_algorithm_2_is_compared_with_algorithm_1() -> None:
     assert found == (HOLDS, "less regret on 4 of 4 instances; it changes by -10.0% to -10.0%")
     worse = {name: section(name, 100.0, 110.0) for name in names}
     assert companion._remark_2(companion.Findings({}, worse)).verdict == FAILS
+    same = {name: section(name, 100.0, 99.5) for name in names}
+    assert companion._remark_2(companion.Findings({}, same)).verdict == UNDECIDED
+
+
+@pytest.mark.parametrize(("power", "verdict"), [(1 / 3, CONSISTENT), (0.5, FAILS), (0.0, FAILS)])
+def test_the_exponent_at_the_worst_gap_is_fitted(power: float, verdict: str) -> None:
+    rows = [
+        {"policy": "SnoozeIt, Algorithm 1", "δ": f"{drift:.2g}", "regret there": 1e6 * drift**power}
+        for drift in np.geomspace(1e-6, 1e-4, 6)
+    ]
+    section = Section("worst-gap", "", [], tables={"The worst gap": rows})
+    assert companion._own_exponent(companion.Findings({}, {"worst-gap": section})).verdict == verdict
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(70.0, CONSISTENT), (90.0, FAILS)])
+def test_mild_drift_is_judged_by_its_growth(last: float, verdict: str) -> None:
+    rows = [{"regret/ln T": value} for value in (64.0, 65.0, last)]
+    section = Section("mild-drift", "", ["", "", "Said."], tables={"Regret under mild drift": rows})
+    assert companion._mild_drift(companion.Findings({}, {"mild-drift": section})).verdict == verdict
+
+
+def test_without_drift_every_gap_counts() -> None:
+    for true, verdict in ((4, HOLDS), (3, FAILS)):
+        section = Section("sharp-bounds", "", ["", "", f"true of {true} of 4 gaps"])
+        assert companion._no_drift(companion.Findings({}, {"sharp-bounds": section})).verdict == verdict

@@ -46,8 +46,10 @@ def summary(material: Material, groups: list[str], claims: list[Claim], facts: l
         if section.name == "episodic-regret":
             where = "where the best arm changes within an active phase"
             said.append(f"Lemma 4 (episodic regret), {where}: {section.text[1]}")
-        if section.name in ("authors-run", "worst-gap"):
+        if section.name == "worst-gap":
             said.append(section.text[1])
+        if section.name == "authors-run":
+            said.append(" ".join(section.text[:2]))
     return said
 
 
