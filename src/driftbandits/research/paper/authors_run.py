@@ -44,8 +44,8 @@ def authors_run_section(material: Material) -> Section:
         f"The authors released their code with an executed notebook ({REPOSITORY}, commit {COMMIT[:12]}, {NOTEBOOK}). "
         "It runs all four policies on the instance of Experiment 2 and shows the average regret as a picture, from "
         f"which these numbers are read, to within about {READING_ERROR}.",
-        f"In that notebook SnoozeIt ends at about {snoozeit:,} and SW-UCB# at about {sharp:,}: {snoozeit / sharp:.0f} times as "
-        "much. The authors' own run contradicts Claim 2, by which SW-UCB# does worse than SnoozeIt.",
+        f"In that notebook SnoozeIt ends at about {snoozeit:,} and SW-UCB# at about {sharp:,}: {snoozeit / sharp:.0f} "
+        "times as much. The authors' own run contradicts Claim 2, by which SW-UCB# does worse than SnoozeIt.",
         f"Ours agrees with theirs: no mean is further from it than {max(apart):,.0f}. SnoozeIt had {min(EPISODES)} to "
         f"{max(EPISODES)} episodes in their five runs, and has {ours_episodes:.1f} on average here.",
         "How sure this is. The notebook prints the horizon, Rexp3's batch of 318 steps, SW-UCB#'s window of 2,480 and "
