@@ -163,3 +163,13 @@ def test_without_drift_every_gap_counts() -> None:
     for true, verdict in ((4, HOLDS), (3, FAILS)):
         section = Section("sharp-bounds", "", ["", "", f"true of {true} of 4 gaps"])
         assert companion._no_drift(companion.Findings({}, {"sharp-bounds": section})).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("low", "refuted", "verdict"), [("0.0100", 0, CONSISTENT), ("0.0000", 0, UNDECIDED), ("0.0100", 1, FAILS)]
+)
+def test_lemma_9_could_fail_only_where_behaviour_differs(low: str, refuted: int, verdict: str) -> None:
+    rows = [{"policy": "it", "paid": "", "told apart": f"0.0200 ({low} to 0.0300)"}]
+    text = ["", f"refute left ≥ right for {refuted} of 1 policies."]
+    section = Section("change-of-measure", "", text, tables={"Lemma 9 (change of measure)": rows})
+    assert companion._change_of_measure(companion.Findings({}, {"change-of-measure": section})).verdict == verdict
