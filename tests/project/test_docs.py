@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import driftbandits as db
+from driftbandits.policies import POLICIES
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,8 +37,16 @@ def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
         assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
+def test_the_readme_names_the_policies_that_were_not_checked() -> None:
+    doubted = {name for name, policy in POLICIES.items() if "Not checked against" in (policy.__doc__ or "")}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (named,) = re.findall(r"of them \(([^)]+)\) hold constants that were not checked", readme)
+    assert set(named.split(", ")) == doubted
+
+
 FOLLOWS = """
 import driftbandits as db
+from driftbandits.policies import POLICIES
 from driftbandits.policies import make_policy
 from driftbandits.research import bench, pages
 from driftbandits.research.league.matches import matches, told
@@ -54,6 +63,7 @@ assert {"policy": name, **dict.fromkeys(("ns_K=2", "floor_K=2", "ns_K=20", "floo
 """
 TYPED = """
 import driftbandits as db
+from driftbandits.policies import POLICIES
 
 step: float = db.EpsilonGreedy(epsilon=0.2).step
 wrong: str = db.EpsilonGreedy(epsilon=0.2).step  # type: ignore[assignment]
