@@ -18,6 +18,7 @@ from driftbandits.research.paper.plan import NEEDS, parts
 from driftbandits.research.report.content import Content
 from driftbandits.research.report.parts import Part, Settings
 from driftbandits.research.report.progress import progress
+from driftbandits.research.report.typesetting import plain
 
 
 def reproduce(
@@ -63,10 +64,19 @@ def reproduce(
         content = compose.compose(settings, results, groups, out, lambda: shown.part(drawing))
         write_report(content, out)
         timings["drawing"] = round(time.monotonic() - begun, 3)
-    told = {key: value for key, value in asdict(content).items() if key not in ("left_open", "page")}
-    _write_json(out / "summary.json", told)
+    told = {key: value for key, value in asdict(content).items() if key not in ("left_open", "page", "opening")}
+    _write_json(out / "summary.json", _in_plain_text(told))
     _write_json(out / "timings.json", timings)
     return content
+
+
+def _in_plain_text(value: Any) -> Any:
+    """The same without the marks around formulas, which are for the page."""
+    if isinstance(value, dict):
+        return {plain(key): _in_plain_text(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_in_plain_text(inner) for inner in value]
+    return plain(value) if isinstance(value, str) else value
 
 
 def _groups(only: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from driftbandits._common.files import written_whole
 from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section
 from driftbandits.research.report.inline_svg import inline_svg
-from driftbandits.research.report.typesetting import columns, prose, sentences
+from driftbandits.research.report.typesetting import columns, plain, prose, sentences
 
 FORMS = {
     "ours": "pseudo-regret, 95 % interval",
@@ -61,7 +61,7 @@ def _chapters(content: Content) -> list[tuple[str, str, list[Section]]]:
 
 
 def _picture(out: Path, drawing: Drawing, form: str, number: int) -> Markup:
-    label = f"{drawing.title}. {drawing.caption}"
+    label = plain(f"{drawing.title}. {drawing.caption}")
     return Markup(inline_svg(out / f"{drawing.forms[form]}.svg", f"figure-{number}-{form}-", label))
 
 

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-_CODE = re.compile("`([^`]+)`")
+from driftbandits.research.report.formulas import formula
+
+_MARKED = re.compile(r"(`[^`]+`|\$[^$]+\$)")
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _TIGHT = re.compile(r" (=|≤|≥|<|>|±|to) (?=[−\d])| (?=%)")
-_POWER = re.compile(r"(?<=\d)e([+-]\d+)\b")
-_RAISED = re.compile(r"\^(?:\(([^()]+)\)|([−\d.]*\d))")
-_LOWERED = re.compile(r"(?<=[α-ω])_(\w+)")
+_INFINITE = re.compile(r"\binf\b")
+_VALUE = r"[−-]?\d[\d,.]*(?<=\d)(?:e[+-]\d+)?"
+_POWER = r"\^(?:\([^()]+\)|[−-]?[\d.]*\d)"
+_SYMBOL = re.compile(
+    rf"(?:[α-ω]\u0302?(?:_\w+)?|\b[TKL](?= [=≤≥<>] ))(?:{_POWER})?(?: [=≤≥<>≈] {_VALUE}(?:/{_VALUE})?)?"
+    rf"|\b\d[\d.]*(?:{_POWER}|e[+-]\d+)\b"
+)
+"""Formulas that need no dollars: a Greek letter, δ^0.34, δ = 1/48,000, T = 162,755, 10^4, 2.1e-05."""
 _SENTENCE = re.compile(r"(?<=\.) |(?<=\);) ")
 _NUMBER = re.compile(r"(?:[\de\s.,+–±%/()\[\]∞=δ-]|to)+")
 _SHORT = 24
 _GLUE = "\N{NO-BREAK SPACE}"
+_JOINER = "\N{WORD JOINER}"
 
 
 class Column(NamedTuple):
@@ -29,15 +38,48 @@ class Column(NamedTuple):
 
 
 def prose(text: str) -> Markup:
-    """Plain text as HTML: code between backticks, powers and indices, true minus signs, no line break in ``2 to 3``.
+    """Plain text as HTML: code between backticks, formulas as MathML, true minus signs, no line break in ``2 to 3``.
 
-    Formulas are plain text and not LaTeX, since the terminal and summary.json show the same sentences.
+    A formula stands between dollars, or is so short that it is known without. A text that is one formula and nothing
+    else stands on a line of its own.
     """
-    tight = _TIGHT.sub(lambda found: found[0].replace(" ", _GLUE), _MINUS.sub("−", text))
-    html = str(escape(_POWER.sub(_power, tight)))
-    html = _RAISED.sub(r"<sup>\1\2</sup>", html)
-    html = _LOWERED.sub(r"<sub>\1</sub>", html)
-    return Markup(_CODE.sub(r"<code>\1</code>", html))
+    if text.count("$") == 2 and text[0] == text[-1] == "$":
+        return formula(text[1:-1], display=True)
+    return _joined([piece for marked in _MARKED.split(text) for piece in _pieces(marked) if piece])
+
+
+def _pieces(text: str) -> list[Markup]:
+    """Formulas, code and the words between them."""
+    if len(text) > 2 and text[0] == text[-1] and text[0] in "`$":
+        return [formula(text[1:-1]) if text[0] == "$" else Markup("<code>{}</code>").format(text[1:-1])]
+    parts, at = [], 0
+    for found in _SYMBOL.finditer(text):
+        parts += [_words(text[at : found.start()]), formula(found[0])]
+        at = found.end()
+    return [*parts, _words(text[at:])]
+
+
+def _joined(pieces: list[Markup]) -> Markup:
+    """Browsers may break a line before and after any formula: between it and a bracket or a comma they must not."""
+    text = Markup("").join(pieces[:1])
+    for before, piece in pairwise(pieces):
+        formulas = before.endswith("</math>") or piece.startswith("<math>")
+        text += Markup(_JOINER if formulas and not (before[-1].isspace() or piece[0].isspace()) else "") + piece
+    return text
+
+
+def _words(text: str) -> Markup:
+    text = _INFINITE.sub("∞", _MINUS.sub("−", text))
+    return escape(_TIGHT.sub(lambda found: found[0].replace(" ", _GLUE), text))
+
+
+def plain(text: str) -> str:
+    """The same for those who read no HTML: without the dollars around formulas.
+
+    >>> plain("Regret is $O(T (δ L)^(1/3))$.")
+    'Regret is O(T (δ L)^(1/3)).'
+    """
+    return "".join(piece[1:-1] if piece[:1] == "$" and len(piece) > 2 else piece for piece in _MARKED.split(text))
 
 
 def sentences(text: str) -> list[Markup]:
@@ -66,11 +108,6 @@ def _style(sizes: list[float]) -> str:
     decimals = next((places for limit, places in ((1000, 0), (100, 1), (10, 2)) if largest >= limit), 3)
     needed = next((n for n in range(decimals) if all(round(size, n) == size for size in sizes)), decimals)
     return f",.{needed}f"
-
-
-def _power(found: re.Match[str]) -> str:
-    """From e-05 to × 10^−5."""
-    return f"{_GLUE}×{_GLUE}10^{int(found[1])}".replace("-", "−")
 
 
 def _written(value: Any, style: str) -> str:

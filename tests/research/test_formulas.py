@@ -1,0 +1,89 @@
+"""Formulas: plain text becomes MathML that says the same."""
+
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from driftbandits.research.report.formulas import formula
+from driftbandits.research.report.typesetting import plain, prose
+
+
+def tree(text: str, *, display: bool = False) -> ElementTree.Element:
+    return ElementTree.fromstring(formula(text, display=display))
+
+
+def said(text: str, *, display: bool = False) -> str:
+    """The formula in short: what is raised, lowered, under a root or above another, in brackets."""
+    return _said(tree(text, display=display))
+
+
+def _said(element: ElementTree.Element) -> str:
+    parts = [_said(child) for child in element]
+    match element.tag:
+        case "msup":
+            return "{}^[{}]".format(*parts)
+        case "msub":
+            return "{}_[{}]".format(*parts)
+        case "msubsup":
+            return "{}_[{}]^[{}]".format(*parts)
+        case "msqrt":
+            return f"√[{''.join(parts)}]"
+        case "mfrac":
+            return "[{}]÷[{}]".format(*parts)
+        case "mover":
+            return f"hat({parts[0]})"
+        case "mspace":
+            return " "
+    return (element.text or "") + "".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("T (δ L)^(1/3)", "T(δL)^[1/3]"),
+        ("√(c1 L/w)", "√[c_[1]L/w]"),
+        ("1 + 6 √((τ − 1) L)", "1+6√[(τ−1)L]"),
+        ("λ̂ = √(72 L/w)", "hat(λ)=√[72L/w]"),
+        ("c6 L/λ_min + c10", "c_[6]L/λ_[min]+c_[10]"),
+        ("⌈e¹²⌉ = 162,755", "⌈e^[12]⌉=162,755"),
+        ("t₁ < t_(i+1)", "t_[1]<t_[i+1]"),
+        ("Σ_i^n x_i", "∑_[i]^[n]x_[i]"),
+        ("δ^(−2/3) L^0.5", "δ^[−2/3]L^[0.5]"),
+        ("x^−2", "x^[−2]"),
+        ("2 ln T", "2 ln T"),
+        ("δ = 2.1e-05", "δ=2.1×10^[−5]"),
+        ("|μ₁ − μ₂| ≥ λ̂′", "|μ_[1]−μ_[2]|≥hat(λ)^[′]"),
+        ("r(w)   w > 0", "r(w) w>0"),
+    ],
+)
+def test_a_formula_says_what_its_text_says(text: str, expected: str) -> None:
+    assert said(text) == expected
+
+
+def test_fractions_are_built_up_where_there_is_room() -> None:
+    assert said("√((2 L)/w)", display=True) == "√[[2L]÷[w]]"
+    assert said("λ̂/(6 δ) − 1/3", display=True) == "[hat(λ)]÷[6δ]−1/3"
+    assert said("√((2 L)/w)") == "√[(2L)/w]"
+    assert tree("x", display=True).attrib == {"display": "block"}
+
+
+@given(st.text(alphabet="δλT12,. ()[]⌈⌉/^_√Σ|+−<>&\u0302e-", max_size=12))
+def test_any_text_is_set_without_loss_of_a_sign(text: str) -> None:
+    kept = "".join(tree(text).itertext())
+    for sign in "δλT√⌈+<&":
+        expected = 0 if sign == "√" else text.count(sign)
+        assert kept.count(sign) == expected
+
+
+def test_prose_knows_formulas_from_words() -> None:
+    html = prose("At δ = 1/4,800 (λ̂ > 0) $T (δ L)^(1/3)$ is `$T$` and T alone.")
+    assert html.count("<math>") == 3
+    assert "<code>$T$</code> and T alone." in html
+    assert "(\N{WORD JOINER}<math>" in html
+    assert prose("$L = ln T$").startswith('<math display="block">')
+
+
+def test_without_html_the_dollars_are_gone() -> None:
+    assert plain("Regret is $O(T)$, `$x$` costs 5 $.") == "Regret is O(T), `$x$` costs 5 $."
