@@ -181,8 +181,20 @@ def test_the_last_panel_is_close_enough_to_see_single_windows() -> None:
 
 
 def test_the_two_branches_of_the_episode_figure_meet_at_the_top() -> None:
-    left, right = plot_episode_bounds(162_755, 1 / 4_800).axes
+    left, right = plot_episode_bounds(162_755, 1 / 48_000).axes
     tops = [np.max(line.get_data()[1]) for panel in (left, right) for line in panel.lines[:2]]
-    assert tops == pytest.approx([tops[0]] * 4)
+    assert tops == pytest.approx([tops[0]] * 4, rel=0.02)
     with pytest.raises(InputError, match="drift > 0"):
         plot_episode_bounds(1_000, 0.0)
+
+
+def test_the_episode_figure_ends_where_tests_can_pass() -> None:
+    above, below = plot_episode_bounds(162_755, 1 / 48_000).axes
+    phases = [np.asarray(line.get_data()[0]) for line in above.lines[:2]]
+    assert phases[0][0] == pytest.approx(2 * 865)  # the shortest window takes 865 pulls of each arm
+    assert phases[1][-1] == pytest.approx(162_755)
+    asleep = np.asarray(below.lines[0].get_data()[0])
+    assert asleep.max() == pytest.approx(2 * 48_000 * math.sqrt(math.log(162_755) / 1_730))
+    above, below = plot_episode_bounds(162_755, 1 / 4_800).axes  # no snooze is possible
+    assert above.lines[0].get_label() == "(2) without a snooze"
+    assert np.asarray(above.lines[0].get_data()[0])[0] == pytest.approx(1_730)

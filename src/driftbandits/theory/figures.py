@@ -11,7 +11,7 @@ from driftbandits._common import plotting as figures
 from driftbandits._common.arrays import Array
 from driftbandits.errors import InputError
 from driftbandits.theory import bounds
-from driftbandits.theory.constants import C0
+from driftbandits.theory.constants import C0, C1
 from driftbandits.theory.gaps import GapProfile, gap_profile, two_arms
 
 if TYPE_CHECKING:
@@ -46,23 +46,28 @@ def plot_gap_profile(instance: Any) -> Figure:
         "detectable gap": (profile.gap, {"color": "black", "linewidth": 1.8}),
     }
     figure: Figure
-    with figures.canvas(1, PANELS, size=(12.5, 3.4)) as (figure, axes):
+    with figures.canvas(2, PANELS // 2, size=(5.0, 5.6)) as (figure, grid):
+        axes = grid.ravel()
         for panel, (first, last, low, high) in zip(axes, views, strict=True):
             at = first + figures.thin(last - first + 1)
             marker = "." if len(at) <= CLOSEST else None
             for label, (values, style) in curves.items():
                 panel.plot(at + 1, values[at], label=label, marker=marker, markersize=4, **style)
-            panel.set(xlim=(first + 0.5, last + 1.5), ylim=(low, high), xlabel="step t")
+            panel.set(xlim=(first + 0.5, last + 1.5), ylim=(low, high))
             panel.set_title(f"{last - first + 1:,} step{'s' * (last > first)}")
             figures.thousands(panel.xaxis)
-            panel.xaxis.get_major_locator().set_params(nbins=3)
+            panel.xaxis.get_major_locator().set_params(nbins=2)
+            panel.tick_params(labelsize=8)
         _stairs(axes[-1], profile.window, *views[-1][:2])
         for panel, (first, last, low, high) in zip(axes, views[1:], strict=False):
             left, right = first + 0.5, last + 1.5
             panel.plot([left, right, right, left, left], [low, low, high, high, low], color="0.35", linewidth=1.2)
-        axes[0].set_ylabel("mean reward, gap")
+        for row in grid:
+            row[0].set_ylabel("mean reward, gap")
+        for panel in grid[-1]:
+            panel.set_xlabel("step t")
         handles, labels = axes[-1].get_legend_handles_labels()
-        figure.legend(handles, labels, ncols=len(labels), loc="outside lower center")
+        figure.legend(handles, labels, ncols=2, loc="outside lower center", fontsize=9)
     return figure
 
 
@@ -104,7 +109,9 @@ def _focus(profile: GapProfile, steps: int) -> int:
 def plot_episode_bounds(horizon: int, drift: float) -> Figure:
     """Appendix B: the regret bound a step of one episode, by its active phase tau and by its whole duration.
 
-    (1) marks episodes with a snooze, (2) those without. Both are worst at the shortest episode, the dotted line.
+    (1) marks episodes with a snooze, (2) those without. The curves reach from where the test can first pass, after
+    2 ceil(c1 L) steps, to the horizon. Both are worst at the shortest episode, the dotted line. Where the test can
+    pass only in phases longer than that, no snooze follows, and (2) is all there is.
 
     >>> [panel.get_xlabel() for panel in plot_episode_bounds(162_755, 1 / 48_000).axes]
     ['active phase, steps', 'duration of the episode, steps']
@@ -114,24 +121,45 @@ def plot_episode_bounds(horizon: int, drift: float) -> Figure:
         raise InputError(
             f"episodes have no shortest length at horizon={horizon}, drift={drift}: take T >= 2, drift > 0"
         )
-    short, long = np.geomspace(max(1.0, x / 100), x, 100), np.geomspace(x, 100 * x, 100)
-    by_duration = bounds.regret_per_step_by_duration(long, horizon, drift)
-    by_active = [bounds.regret_per_step_by_active_length(tau, horizon, drift) for tau in (short, long)]
-    names = "(1) with a snooze", "(2) without a snooze"
+    first = 2 * math.ceil(C1 * math.log(horizon))
+    shortest = max(x, first)
+    without = np.geomspace(shortest, max(horizon, 2 * shortest), 100)
+    active = {"(2) without a snooze": (without, without)}
+    if first < x:
+        with_snooze = np.geomspace(first, x, 100, endpoint=False)
+        lasting = 2 / drift * np.sqrt(math.log(horizon) / with_snooze)
+        active = {"(1) with a snooze": (with_snooze, lasting), **active}
     figure: Figure
-    with figures.canvas(1, 2, size=(9.0, 3.9), sharey=True) as (figure, axes):
-        for index, name in enumerate(names):
-            style = figures.line_style(index)
-            axes[0].plot((short, long)[index], by_active[index], label=name, **style)
-            axes[1].plot(long, by_duration[index], **style)
-        for panel in axes:
-            panel.axvline(x, color="0.4", linewidth=1.0, linestyle=":")
-            panel.set(xscale="log", yscale="log")
-        axes[0].set(xlabel="active phase, steps", ylabel="regret bound per step")
-        axes[1].set(xlabel="duration of the episode, steps")
-        axes[1].annotate(
-            f" shortest episode,\n {x:,.0f} steps", (x, by_duration.snoozed.min()), fontsize=9, color="0.25"
+    with figures.canvas(2, 1, size=(5.0, 6.2)) as (figure, axes):
+        for name, (phase, duration) in active.items():
+            style = figures.line_style(int(name.startswith("(2)")))
+            rate = bounds.regret_per_step_by_active_length(phase, horizon, drift)
+            axes[0].plot(phase, rate, label=name, **style)
+            axes[1].plot(duration, rate, **style)
+        for panel, of in zip(axes, ("active phase", "duration of the episode"), strict=True):
+            panel.axvline(shortest, color="0.4", linewidth=1.0, linestyle=":")
+            panel.set(xscale="log", yscale="log", xlabel=f"{of}, steps", ylabel="regret bound a step")
+            _plain_numbers(panel)
+        axes[0].axvline(first, color="0.4", linewidth=1.0, linestyle="--")
+        axes[0].text(first, 0.04, f" {first:,}: the first test", transform=_above(axes[0]), fontsize=8, color="0.25")
+        axes[1].text(
+            shortest, 0.04, f" {shortest:,.0f}: the shortest", transform=_above(axes[1]), fontsize=8, color="0.25"
         )
         figure.suptitle(f"T = {horizon:,}, drift = {drift:.3g}", fontsize=10)
-        figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside lower center")
+        figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside lower center", fontsize=9)
     return figure
+
+
+def _above(panel: Any) -> Any:
+    """Places by step, and by the share of the panel's height."""
+    return panel.get_xaxis_transform()
+
+
+def _plain_numbers(panel: Any) -> None:
+    """A few ticks between the powers of ten, written as numbers: these scales span little more than one."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    for axis, written, subs in ((panel.xaxis, "{x:,.0f}", (1.0, 3.0)), (panel.yaxis, "{x:g}", (1.0, 2.0, 5.0))):
+        axis.set_major_locator(LogLocator(subs=subs, numticks=20))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(written)
