@@ -125,5 +125,34 @@ def test_figure_is_drawn(hard: pl.DataFrame, tmp_path: Path) -> None:
     figure = plot_regret_against_drift(hard, title="hard")
     (axes,) = figure.axes
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert len(axes.get_lines()) == len(POLICIES) + 2
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {name for label in legend[:-2] for name in label.split(": ")[0].split(" = ")} == set(POLICIES)
+    assert len(axes.get_lines()) == len(legend)
+    assert "worst instance only" in legend[-1]
     save_figure(figure, tmp_path / "regret.png")
+
+
+def invented(**regrets: list[float]) -> pl.DataFrame:
+    """A table of three drifts with these regrets, each within a factor of two."""
+    rows = [
+        {"drift": drift, "policy": name, "regret": value, "low": value / 2, "high": 2 * value, "upper": 1e6, "lower": 1}
+        for name, values in regrets.items()
+        for drift, value in zip((1e-5, 1e-4, 1e-3), values, strict=True)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_curves_that_coincide_are_one_with_both_names() -> None:
+    together = invented(one=[10.0, 20.0, 40.0], two=[10.005, 20.0, 40.0], three=[10.0, 20.0, 41.0])
+    figure = plot_regret_against_drift(together)
+    legend = [text.get_text().split(":")[0] for text in figure.legends[0].get_texts()]
+    assert legend[:2] == ["one = two", "three"]
+    rings = [line.get_markersize() for line in figure.axes[0].get_lines()[:2]]
+    assert rings[0] < rings[1]
+
+
+def test_a_band_has_no_cliff() -> None:
+    table = invented(one=[10.0, 20.0, 40.0]).with_columns(low=pl.Series([-5.0, 10.0, 20.0]))
+    (band,) = plot_regret_against_drift(table).axes[0].collections
+    heights = np.concatenate([np.asarray(path.vertices)[:, 1] for path in band.get_paths()])
+    assert heights.min() >= 10.0

@@ -188,7 +188,7 @@ def plot_good_event(table: pl.DataFrame, title: str = "") -> Figure:
 
     table = table.sort("confidence")
     at = table["confidence"]
-    with figures.canvas(size=(7.2, 4.2)) as (figure, axes):
+    with figures.canvas(size=(5.0, 4.0)) as (figure, axes):
         axes.plot(at, table["failed"], label="measured", **figures.line_style(0))
         figures.shade(axes, at, table["low"], table["high"], 0)
         axes.plot(at, table["union"], label="union bound, windows counted", **figures.line_style(1))
@@ -197,5 +197,5 @@ def plot_good_event(table: pl.DataFrame, title: str = "") -> Figure:
             xlabel="confidence (1 = the paper's radius)", ylabel="share of runs that leave the radius", title=title
         )
         note = "band: 95 % interval (Clopper and Pearson)"
-        figure.legend(ncols=3, loc="outside lower center", title=note, title_fontsize=8)
+        figure.legend(ncols=1, loc="outside lower center", title=note, title_fontsize=8)
     return figure  # type: ignore[no-any-return]
