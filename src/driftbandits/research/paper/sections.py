@@ -86,10 +86,10 @@ def _regret_table(simulations: Mapping[str, Simulation]) -> list[dict[str, Any]]
                 {
                     "drift": label,
                     "policy": name,
-                    "regret": round(found.mean, 1),
-                    "95 % low": _rounded(found.low),
-                    "95 % high": _rounded(found.high),
-                    "realised": round(float(simulation.realised[name][:, -1].mean()), 1),
+                    "regret": found.mean,
+                    "95 % low": _known(found.low),
+                    "95 % high": _known(found.high),
+                    "realised": float(simulation.realised[name][:, -1].mean()),
                     "snoozes a run": _snoozes(simulation, name),
                 }
             )
@@ -101,9 +101,9 @@ def _difference_table(simulations: Mapping[str, Simulation]) -> list[dict[str, A
     return [
         {
             "policy": row["policy"],
-            "regret less SW-UCB#'s": round(row["difference"], 1),
-            "95 % low": _rounded(row["low"]),
-            "95 % high": _rounded(row["high"]),
+            "regret less SW-UCB#'s": row["difference"],
+            "95 % low": _known(row["low"]),
+            "95 % high": _known(row["high"]),
         }
         for row in only.differences("SW-UCB#").iter_rows(named=True)
     ]
@@ -112,11 +112,12 @@ def _difference_table(simulations: Mapping[str, Simulation]) -> list[dict[str, A
 def _snoozes(simulation: Simulation, name: str) -> float | None:
     if name not in simulation.events:
         return None
-    return round(int(simulation.events[name]["snoozed"].sum()) / simulation.runs, 1)
+    return int(simulation.events[name]["snoozed"].sum()) / simulation.runs
 
 
-def _rounded(value: float) -> float | None:
-    return None if value != value else round(value, 1)
+def _known(value: float) -> float | None:
+    """Numbers go into tables as measured: who rounds twice gets 14,288 of 14,287.46."""
+    return None if value != value else value
 
 
 def trajectories_section(material: Material) -> Section:
@@ -132,11 +133,12 @@ def trajectories_section(material: Material) -> Section:
         draw = {"ours": partial(trajectories.plot_run, run)}
         drawings.append(save_drawing(material.out, name, title, trajectories.describe(run), draw))
     text = [
-        "SnoozeIt as printed (Algorithm 2). Episodes begin at the grey lines. In an active phase both arms are "
+        "Two whole runs of the printed form. Episodes begin at the grey lines. In an active phase both arms are "
         "pulled in turn, in a passive phase only the better one; so the snoozed arm's empirical mean, which is "
         "counted from the episode's start, stays where it was.",
-        "Below, each test that passed stands at its λ̂ = √(c1 L/w), w the window that passed: full if a snooze "
-        "followed. The test asks for a difference of 4 r(w) = (2/3) λ̂, so λ̂ may exceed the true gap by half of it.",
+        "Below, each test that passed stands at its $λ̂ = √(c1 L/w)$, $w$ the window that passed: full if a "
+        "snooze followed. The test asks for a difference of $4 r(w) = (2/3) λ̂$, so λ̂ may exceed the true gap by half "
+        "of it.",
     ]
     return Section("trajectories", "SnoozeIt, step by step", text, drawings)
 
@@ -155,6 +157,7 @@ def episode_bounds_section(material: Material) -> Section:
     )
     text = [
         "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma 4 "
-        "(episodic regret). Theorem 2 is T times the peak."
+        "(episodic regret). Theorem 2 is $T$ times the peak. The curves begin where the test can first pass, and end at "
+        "the horizon."
     ]
     return Section("episode-bounds", "What an episode may cost", text, [drawing])
