@@ -98,7 +98,7 @@ def test_figures_of_regret_are_labelled(small: dict[str, Simulation], form: str,
     assert bands in figure.legends[0].get_title().get_text()
     drifts = {f"δ = {k}": small[f"equal-drift-{k}"] for k in (1, 2, 3, 4)}
     figure = plot_drifts(drifts, form)
-    assert [panel.get_title() for panel in figure.axes] == [f"SnoozeIt, {form}" for form in FORMS]
+    assert [panel.get_title() for panel in figure.axes] == [f"SnoozeIt {form}" for form in FORMS]
     assert measure in labels(figure.axes[0])[1]
     assert len(legend_of(figure.axes[0])) == 4
 

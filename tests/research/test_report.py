@@ -6,9 +6,10 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Locator, Page
 
 from browser import open_browser, open_context
 from driftbandits.errors import InputError
@@ -72,7 +73,8 @@ def test_figures_refer_only_to_what_they_hold(written: tuple[Content, Path], rea
 
 def test_every_drawing_is_there_in_each_form(written: tuple[Content, Path], reader: Reader) -> None:
     content = written[0]
-    drawings = [drawing for section in content.experiments + content.facts for drawing in section.drawings]
+    sections = content.opening + content.experiments + content.facts
+    drawings = [drawing for section in sections for drawing in section.drawings]
     pictures = [attributes for tag, attributes in reader.elements if tag == "svg"]
     expected = [f"{drawing.title}. {drawing.caption}" for drawing in drawings for _ in drawing.forms]
     assert [picture["aria-label"] for picture in pictures] == expected
@@ -97,9 +99,11 @@ def test_table_headers_say_what_they_head(reader: Reader) -> None:
 
 def test_a_report_of_one_part_has_no_empty_chapters(written: tuple[Content, Path], tmp_path: Path) -> None:
     alone = Section("gap", "The gap", ["Alone."], [], {"nothing": []})
-    page = write_report(replace(written[0], experiments=[alone], claims=[], facts=[], left_open=[]), tmp_path)
+    page = write_report(
+        replace(written[0], experiments=[alone], claims=[], facts=[], left_open=[], opening=[]), tmp_path
+    )
     reader = Reader(page.read_text(encoding="utf-8"))
-    assert not {"claims", "facts", "decisions", "show-paper"} & set(reader.all("id"))
+    assert not {"opening", "verdicts", "claims", "facts", "decisions", "show-paper"} & set(reader.all("id"))
     assert not {tag for tag, _ in reader.elements} & {"table", "fieldset"}
 
 
@@ -120,7 +124,7 @@ def test_a_report_that_cannot_be_finished_leaves_the_old_one(written: tuple[Cont
 
 
 def test_a_place_that_cannot_be_written_is_named(written: tuple[Content, Path], tmp_path: Path) -> None:
-    content = replace(written[0], experiments=[], facts=[])
+    content = replace(written[0], experiments=[], facts=[], opening=[])
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot write"):
         write_report(content, tmp_path / "file")
@@ -166,6 +170,46 @@ def test_nothing_is_wider_than_the_screen(page: Page) -> None:
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 700, "height": 1000})  # a sheet of paper
     assert overflow(page) <= 0
+
+
+def test_formulas_are_set_by_the_browser(page: Page) -> None:
+    inline, alone = page.locator("#summary math").first, page.locator("#summary math[display=block]")
+    raised, base = (inline.locator(f"msup > :nth-child({n})").bounding_box() for n in (2, 1))
+    assert raised
+    assert base
+    assert raised["height"] < base["height"]
+    assert raised["y"] < base["y"] + base["height"] / 2  # a power stands high and is small
+    above, below = (alone.locator(f"mfrac > :nth-child({n})").bounding_box() for n in (1, 2))
+    assert above
+    assert below
+    assert above["y"] + above["height"] <= below["y"] + 1
+    assert page.locator("main :not(code, math *)", has_text="$").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figures_are_as_light_or_dark_as_the_page(page: Page, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    card = page.locator(".card").first
+    ground, ink = (_brightness(card, f"getComputedStyle(card).{name}") for name in ("backgroundColor", "color"))
+    patch = _brightness(card, "getComputedStyle(card.querySelector('svg [id*=patch_] path')).fill")
+    letters = _brightness(card, "getComputedStyle(card.querySelector('svg [id*=text_] use')).fill")
+    assert patch == pytest.approx(ground, abs=0.01)
+    assert letters == pytest.approx(ink, abs=0.01)
+    assert (ground > 0.9 > 0.3 > ink) if scheme == "light" else (ground < 0.2 < 0.8 < ink)
+
+
+def _brightness(card: Locator, colour: str) -> float:
+    """Of a colour as the browser computes it: rgb(0, 0, 0) or color(srgb 0 0 0)."""
+    text = card.evaluate(f"card => {colour}")
+    values = [float(value) for value in re.findall(r"[\d.]+", text)[:3]]
+    return sum(values) / len(values) / (1 if "srgb" in text else 255)
+
+
+def test_figures_fit_the_screen_or_scroll_in_their_card(page: Page) -> None:
+    width = page.evaluate("innerWidth")
+    boxes = [card.bounding_box() for card in page.locator(".card:visible").all()]
+    assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert page.locator("#opening .card .scroll").first.evaluate("card => card.scrollWidth - card.clientWidth") <= 0
 
 
 def test_the_switch_works_by_mouse_and_keyboard(page: Page) -> None:

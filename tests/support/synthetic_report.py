@@ -43,11 +43,12 @@ def synthetic_content(out: Path) -> Content:
         runs=100,
         seed=0,
         versions={"driftbandits": "0.1.0", "python": "3.11.9", "numpy": "2.4.6", "numba": "0.68.1"},
-        summary=[LONG] * 4,
+        summary=[LONG] * 3 + ["Regret is $O(T (δ L)^(1/3))$ at δ = 1/4,800.", "$λ̂ = √((c1 L)/w)$"],
         experiments=[separated, toggling],
         claims=[Claim(f"Claim {n}", LONG[:140], LONG[:90], verdicts) for n in range(1, 8)],
         facts=[Section("confidence", "How regret depends on confidence", [LONG], [wide], {"Confidence": rows})],
         left_open=[Section(f"decision {n}", f"Decision {n}", [LONG]) for n in range(1, 4)],
+        opening=[Section("policy", "What the policy does", [LONG], [regret], {"Names": rows})],
     )
 
 

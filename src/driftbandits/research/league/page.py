@@ -42,6 +42,7 @@ def page(settings: Settings) -> Page:
         emphasis="what should I use?",
         lead="Every policy of the package on a fixed set of instances that drift, stand still or jump. Each is told "
         "what its own tuning asks for, and all meet the same noise.",
+        opening="What is compared",
         judged="",
         judging="What this package claims of its own policies against published ones.",
         chapters={"instance": "The standings", "detection": "Changes detected", "reading": "How to read it"},

@@ -16,6 +16,7 @@ from driftbandits.research.paper.experiments import EXPERIMENTS
 from driftbandits.research.paper.figure_one import gap_profile_section
 from driftbandits.research.paper.left_open import left_open
 from driftbandits.research.paper.mechanisms import mechanisms_section
+from driftbandits.research.paper.opening import opening_section
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.paper.summary import summary
 from driftbandits.research.report.content import Claim, Content, Section
@@ -45,7 +46,8 @@ FACT_SECTIONS: dict[str, Builder] = {
     "mechanisms": mechanisms_section,
     "provenance": strong_tests.provenance_section,
 }
-SECTIONS = {**EXPERIMENT_SECTIONS, **FACT_SECTIONS}
+OPENING_SECTIONS: dict[str, Builder] = {"snoozeit": opening_section}
+SECTIONS = {**OPENING_SECTIONS, **EXPERIMENT_SECTIONS, **FACT_SECTIONS}
 """What --only can name, in the order of the report."""
 
 
@@ -73,6 +75,7 @@ def compose(settings: Settings, results: dict[str, Any], groups: list[str], out:
         claims=judged,
         facts=measured,
         left_open=left_open(),
+        opening=[section for name, section in built.items() if name in OPENING_SECTIONS],
     )
 
 

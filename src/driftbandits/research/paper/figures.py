@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+WIDTH = 5.0
+"""Inches. On a phone's screen, some 340 points wide, lettering is then about as large as it is drawn."""
 POINTS = 100
 """Points of a curve of regret: the page holds some sixty of them."""
 CURVES = (*FORMS.values(), *RIVALS, DEFECTIVE)
 """A policy keeps its colour and its dashes in every figure."""
 
 SHOWN = {
-    "ours": "mean dynamic pseudo-regret of {runs} runs; bands: 95 % interval of the mean",
-    "paper": "mean realised regret of {runs} runs; bands: mean ± sd/2, half a standard deviation each way",
+    "ours": "curves: mean dynamic pseudo-regret of {runs} runs; bands: its 95 % interval",
+    "paper": "curves: mean realised regret of {runs} runs; bands: half a standard deviation each way",
 }
 """The two forms of a figure of regret: ours, and the one the authors plotted."""
 
@@ -33,7 +35,7 @@ SHOWN = {
 def plot_instances(instances: Mapping[str, Instance]) -> Figure:
     """The means of both arms, of one instance or of several that differ in their drift."""
     figure: Figure
-    with figures.canvas(size=(7.0, 3.6)) as (figure, axes):
+    with figures.canvas(size=(WIDTH, 3.3)) as (figure, axes):
         several = len(instances) > 1
         for index, (label, instance) in enumerate(instances.items()):
             at = figures.thin(instance.horizon, 1000)
@@ -46,14 +48,14 @@ def plot_instances(instances: Mapping[str, Instance]) -> Figure:
             axes.plot([], [], color="0.3", linestyle=(0, (2, 1.5)), label="broken: arm 1 of each")
         axes.set(xlabel="step t", ylabel="mean reward", ylim=(-0.02, 1.02), xlim=(0, instance.horizon))
         figures.thousands(axes.xaxis)
-        figure.legend(ncols=3 if several else 2, loc="outside lower center")
+        figure.legend(ncols=2, loc="outside lower center", fontsize=9)
     return figure
 
 
 def plot_policies(simulation: Simulation, form: str) -> Figure:
     """The regret of all policies of a comparison; the legend says where each curve ends."""
     figure: Figure
-    with figures.canvas(size=(7.6, 4.6)) as (figure, axes):
+    with figures.canvas(size=(WIDTH, 4.8)) as (figure, axes):
         for name in (name for name in CURVES if name in simulation.regret):
             _curve(axes, simulation, name, name, CURVES.index(name), form)
         axes.set(xlabel="step t", xlim=(0, simulation.instance.horizon))
@@ -62,29 +64,25 @@ def plot_policies(simulation: Simulation, form: str) -> Figure:
         figures.thousands(axes.yaxis)
         if form == "ours":
             _log_scale(axes)
-        note = f"numbers: regret at T. Curves: {SHOWN[form].format(runs=simulation.runs)}"
-        figure.legend(ncols=3, loc="outside lower center", title=note, title_fontsize=8, fontsize=9)
+        note = f"numbers: regret at T\n{SHOWN[form].format(runs=simulation.runs)}"
+        figure.legend(ncols=2, loc="outside lower center", title=note, title_fontsize=8, fontsize=8.5)
     return figure
 
 
 def plot_drifts(simulations: Mapping[str, Simulation], form: str) -> Figure:
     """The regret of SnoozeIt on instances of several drifts, one panel for each of its forms."""
-    from matplotlib.ticker import MaxNLocator
-
     figure: Figure
-    with figures.canvas(1, len(FORMS), size=(10.5, 4.2)) as (figure, panels):
+    with figures.canvas(len(FORMS), 1, size=(WIDTH, 8.0), sharex=True) as (figure, panels):
         for panel, (short, name) in zip(panels, FORMS.items(), strict=True):
             for index, (label, simulation) in enumerate(simulations.items()):
                 _curve(panel, simulation, name, label, index, form)
-            panel.set(
-                xlabel="step t", title=f"SnoozeIt, {short}", xlim=(0, simulation.instance.horizon), ylim=(0, None)
-            )
+            panel.set(title=f"SnoozeIt {short}", xlim=(0, simulation.instance.horizon), ylim=(0, None))
+            panel.set_ylabel("pseudo-regret" if form == "ours" else "realised regret")
             figures.thousands(panel.xaxis)
             figures.thousands(panel.yaxis)
-            panel.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
             panel.legend(fontsize=8, loc="upper left")
-        panels[0].set_ylabel("pseudo-regret" if form == "ours" else "realised regret")
-        note = f"{SHOWN[form].format(runs=simulation.runs)}. Each panel has its own scale; numbers: regret at T"
+        panels[-1].set_xlabel("step t")
+        note = f"numbers: regret at T; each panel has its own scale\n{SHOWN[form].format(runs=simulation.runs)}"
         figure.supxlabel(note, fontsize=8, color="0.35")
     return figure
 
@@ -100,7 +98,13 @@ def _curve(axes: Any, simulation: Simulation, name: str, label: str, index: int,
     at = figures.thin(len(simulation.times), POINTS)
     axes.plot(simulation.times[at], mean[at], label=f"{label}: {mean[-1]:,.0f}", **figures.line_style(index))
     if simulation.runs > 1:
-        figures.shade(axes, simulation.times[at], low[at], high[at], index)
+        _band(axes, simulation.times[at], low[at], high[at], index)
+
+
+def _band(axes: Any, x: Any, low: Any, high: Any, index: int) -> None:
+    """The band around a curve, where its interval is positive: a logarithmic axis would draw the rest as a cliff."""
+    positive = np.asarray(low) > 0
+    figures.shade(axes, np.asarray(x), np.where(positive, low, np.nan), np.where(positive, high, np.nan), index)
 
 
 def plot_confidence(
@@ -112,11 +116,11 @@ def plot_confidence(
     on it.
     """
     figure: Figure
-    with figures.canvas(2, 1, size=(7.4, 6.2), sharex=True, height_ratios=(3, 2)) as (figure, (above, below)):
+    with figures.canvas(2, 1, size=(WIDTH, 6.0), sharex=True, height_ratios=(3, 2)) as (figure, (above, below)):
         for index, (label, table) in enumerate(regret.items()):
             style = figures.line_style(index)
             above.plot(table["confidence"], table["regret"], marker="o", markersize=4, label=label, **style)
-            figures.shade(above, table["confidence"], table["low"], table["high"], index)
+            _band(above, table["confidence"], table["low"], table["high"], index)
             below.plot(table["confidence"], table["unsafe"], marker="o", markersize=3, **style)
         for index, (name, value) in enumerate(lines.items()):
             grey = {"color": "0.25", "linewidth": 1.0, "linestyle": figures.DASHES[index + 1]}
@@ -130,8 +134,9 @@ def plot_confidence(
         below.set(xlabel="confidence (1 = the paper's radius)", ylabel="share", ylim=(-0.03, 1.05))
         _plain_ticks(below, [0.05, 0.1, 0.2, 0.5, 1.0])
         above.legend(fontsize=8)
-        below.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 0.92))
-        figure.supxlabel("bands: 95 % interval of the mean", fontsize=8, color="0.35")
+        note = "bands: 95 % interval of the mean"
+        handles = below.get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", title=note, title_fontsize=8, fontsize=8)
     return figure
 
 

@@ -124,14 +124,14 @@ def plot_run(run: Run) -> Figure:
     shown = means[at].copy()
     shown[np.isin(at, starts)] = np.nan  # the line breaks where an episode forgets the one before
     figure: Figure
-    with figures.canvas(2, 1, size=(8.6, 6.4), sharex=True, height_ratios=(3, 2)) as (figure, (above, below)):
+    with figures.canvas(2, 1, size=(5.0, 6.4), sharex=True, height_ratios=(3, 2)) as (figure, (above, below)):
         for panel in (above, below):
             _phases(panel, run, starts)
         for arm in (0, 1):
             style = figures.line_style(arm) | {"linestyle": "-"}
             above.plot(at + 1, run.instance.means[at, arm], label=f"true mean, arm {arm}", **style)
             dim = style | {"linewidth": 1.0, "linestyle": "--"}
-            above.plot(at + 1, shown[:, arm], label=f"empirical mean, arm {arm}, since the episode's start", **dim)
+            above.plot(at + 1, shown[:, arm], label=f"empirical mean, arm {arm}", **dim)
         above.set(ylabel="mean reward", ylim=(-0.1, 1.1), xlim=(0, T))
         below.plot(at + 1, run.instance.gap[at], color="0.2", linewidth=1.2, label="true gap |μ₁ − μ₂|")
         for snoozed, face, label in (
@@ -146,7 +146,7 @@ def plot_run(run: Run) -> Figure:
         figures.thousands(below.xaxis)
         handles = [pair for panel in (above, below) for pair in zip(*panel.get_legend_handles_labels(), strict=True)]
         unique = {label: handle for handle, label in handles}
-        figure.legend(unique.values(), unique.keys(), ncols=3, loc="outside lower center", fontsize=8)
+        figure.legend(unique.values(), unique.keys(), ncols=2, loc="outside lower center", fontsize=8)
     return figure
 
 

@@ -66,6 +66,8 @@ class Page:
     emphasis: str
     """The end of the heading."""
     lead: str
+    opening: str
+    """The heading of ``opening``."""
     judged: str
     """What stands before the name of the form that a claim is judged for."""
     judging: str
@@ -86,6 +88,7 @@ PAPER = Page(
     emphasis="run again",
     lead="Every experiment of the paper by Ramakrishnan Krishnamurthy and Aditya Gopalan, from an empty directory to "
     "the verdicts below, which are computed from the runs.",
+    opening="What SnoozeIt does",
     judged="SnoozeIt ",
     judging="Each claim of the paper is judged for SnoozeIt in each of its forms.",
     chapters={
@@ -115,3 +118,5 @@ class Content:
     facts: list[Section]
     left_open: list[Section]
     page: Page = PAPER
+    opening: list[Section] = field(default_factory=list)
+    """What a reader must know first; stands before everything else."""

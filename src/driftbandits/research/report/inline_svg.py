@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_COLOUR = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})\b")
 
 
 def inline_svg(path: Path, prefix: str, label: str) -> str:
@@ -15,6 +16,9 @@ def inline_svg(path: Path, prefix: str, label: str) -> str:
     Matplotlib calls things by the same names in every figure, and a page may hold each name once. Its metadata and its
     style sheet, which would reach the whole page, are left out; the size is the page's to choose, so the natural width
     in points is handed over as the CSS variable ``--width``.
+
+    Colours follow the page, so that a figure is dark where the page is: white is the card it stands on, black the
+    page's ink, greys lie between them, and any other colour may be replaced by the page (``--on-0072b2``).
     """
     root = ElementTree.parse(path).getroot()
     for element in root.iter():
@@ -37,4 +41,16 @@ def _renamed(key: str, value: str, prefix: str) -> str:
         return prefix + value
     if key == "href" and value.startswith("#"):
         return f"#{prefix}{value[1:]}"
+    if key == "style":
+        value = _COLOUR.sub(_followed, value)
     return _REFERENCE.sub(rf"url(#{prefix}\1)", value)
+
+
+def _followed(found: re.Match[str]) -> str:
+    """A colour as it was, for browsers that cannot mix colours, and then as the page has it."""
+    name, colour = found[1], found[2]
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    if not red == green == blue:
+        return f"{name}: var(--on-{colour[1:]}, {colour})"
+    share = 100 - round(red / 2.55)
+    return f"{name}: {colour}; {name}: color-mix(in srgb, var(--ink) {share}%, var(--card))"
