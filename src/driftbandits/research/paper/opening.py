@@ -57,8 +57,8 @@ def _words() -> list[str]:
         "of four moves.",
         "1. Alternate. Both arms are pulled in turn. This is the active phase; it costs half the gap a step.",
         "2. Test. After every step, and for every window $w$, it compares the averages of the last $w$ pulls of each "
-        "arm. The test passes when they differ by more than $4 r(w) − δ$, where $r(w)$ is the radius within which, by the "
-        "proof, an average of $w$ rewards stays:",
+        "arm. The test passes when they differ by more than $4 r(w) − δ$, where $r(w)$ is the radius within which, by "
+        "the proof, an average of $w$ rewards stays:",
         "$r(w) = √((2 L)/w),   L = ln T$",
         "3. Snooze. The arm behind is left alone, and only the better one is pulled: the passive phase, which costs "
         "nothing. A window that passed shows a gap of about λ̂. Since means drift by at most δ a step, a gap cannot "
