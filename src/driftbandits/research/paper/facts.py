@@ -87,8 +87,8 @@ def defective_exp3s_section(material: Material) -> Section:
         rows.append(
             {
                 "experiment": name,
-                "γ, cube root": round(gammas[0], 4),
-                "γ, a third": round(gammas[1], 5),
+                "γ, cube root": gammas[0],
+                "γ, a third": gammas[1],
                 "regret, cube root": str(regret_interval(right)),
                 "regret, a third": str(regret_interval(wrong)),
                 "difference": str(interval(wrong - right)),

@@ -124,12 +124,12 @@ def plot_both(instance: Instance) -> Figure:
     view = closest_view(instance)
     at = np.arange(view.start, view.stop) + 1
     figure: Figure
-    with figures.canvas(size=(6.8, 3.8)) as (figure, axes):
+    with figures.canvas(size=(5.0, 3.8)) as (figure, axes):
         for index, (definition, profile) in enumerate(profiles(instance).items()):
             axes.plot(at, profile[view], label=definition, marker=".", markersize=4, **figures.line_style(index))
         axes.set(xlabel="step t", ylabel="detectable gap")
         figures.thousands(axes.xaxis)
-        figure.legend(ncols=2, loc="outside lower center")
+        figure.legend(ncols=1, loc="outside lower center", fontsize=9)
     return figure
 
 

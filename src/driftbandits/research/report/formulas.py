@@ -1,6 +1,7 @@
 """Formulas: written in plain text, as in UnicodeMath's linear format, and set as MathML.
 
-A sentence marks a formula by dollars: ``$T (δ L)^(1/3)$``. The source is plain text and not LaTeX, since the same
+Most formulas are known by their signs: T (δ L)^(1/3). What could be a word, such as a single letter, stands between
+dollars: ``$w$``. The source is plain text and not LaTeX, since the same
 sentence is read in summary.json and aloud by screen readers, without the dollars. What can be written is a subset of
 Sargent's UnicodeMath: letters, ``λ̂``, numbers, ``x_min``, ``c0`` (an index without a sign), ``x^(1/3)``, ``√(…)``,
 ``a/b``, any operator sign, and two blanks for a wide space. Every text is set somehow: a slip in a formula must not
@@ -10,6 +11,7 @@ stop a report after its runs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -31,6 +33,56 @@ _LARGE = {"Σ": "∑", "Π": "∏"}
 _SLASH = '<mo lspace="0" rspace="0">/</mo>'
 _WIDE = '<mspace width="1.5em"></mspace>'
 _THIN = '<mspace width="0.17em"></mspace>'
+
+_PART = (
+    r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]\d+)?(?![A-Za-z])"  # a number
+    rf"|[α-ωΔΩΣ]{_HAT}?′?(?:_[A-Za-z]+)?"
+    r"|(?<![\w'’.-])(?:c\d+|ln|[TKLVROermntwx])(?![A-Za-z'’-])"
+    r"|[+−·/=≤≥<>≈^√|()⌈⌉⌊⌋₀-₉⁰¹²³⁴-⁹]"
+)
+_RUN = re.compile(rf"(?:{_PART})(?: ?(?:{_PART}))*")
+_TELLING = re.compile(r"[α-ωΔΩΣ√⌈⌊₀-₉^]|\bc\d|\de[+-]\d|\b[TKL] [=≤≥<>]|[=≤≥<>] [TKL]\b|\bln\b|\br\(w\)")
+"""What tells a formula from words and numbers."""
+
+
+def find_formulas(text: str) -> Iterator[tuple[int, int]]:
+    """Where formulas stand in a text that does not mark them.
+
+    >>> text = "Regret is O(T (δ L)^(1/3)) at δ = 1/4,800 (3 to 5), not 1/3."
+    >>> [text[start:end] for start, end in find_formulas(text)]
+    ['O(T (δ L)^(1/3))', 'δ = 1/4,800']
+    """
+    for found in _RUN.finditer(text):
+        start, end = _whole(text, *found.span())
+        if _TELLING.search(text, start, end):
+            yield start, end
+
+
+def _whole(text: str, start: int, end: int) -> tuple[int, int]:
+    """Without signs that lead nowhere at either end, and without brackets that nothing closes or opens."""
+    while True:
+        end = start + len(text[start:end].rstrip(" +−·/=≤≥<>≈^√(⌈⌊"))
+        start = end - len(text[start:end].lstrip(" +·/=≤≥<>≈^)⌉⌋"))
+        alone = _alone(text[start:end])
+        if alone is None:
+            return start, end
+        if _TELLING.search(text, start, start + alone):
+            end = start + alone
+        else:
+            start += alone + 1
+
+
+def _alone(text: str) -> int | None:
+    """Where a round bracket without its other half stands."""
+    opened: list[int] = []
+    for at, sign in enumerate(text):
+        if sign == "(":
+            opened.append(at)
+        elif sign == ")":
+            if not opened:
+                return at
+            opened.pop()
+    return opened[0] if opened else None
 
 
 class _Node(NamedTuple):

@@ -41,7 +41,7 @@ def write_report(content: Content, out: Path) -> Path:
         switched=any(
             len(drawing.forms) > 1 for section in content.experiments + content.facts for drawing in section.drawings
         ),
-        hold=lambda form: _hold(content.claims, form),
+        tally=lambda form: _tally(content.claims, form),
         forms=FORMS,
         marks=_MARKS,
         number=lambda: next(numbers),
@@ -65,8 +65,10 @@ def _picture(out: Path, drawing: Drawing, form: str, number: int) -> Markup:
     return Markup(inline_svg(out / f"{drawing.forms[form]}.svg", f"figure-{number}-{form}-", label))
 
 
-def _hold(claims: list[Claim], form: str) -> int:
-    return sum(form in claim.verdicts and claim.verdicts[form].verdict == HOLDS for claim in claims)
+def _tally(claims: list[Claim], form: str) -> str:
+    """How many claims got each verdict."""
+    found = [claim.verdicts[form].verdict for claim in claims if form in claim.verdicts]
+    return ", ".join(f"{found.count(verdict)} {verdict}" for verdict in _MARKS if verdict in found)
 
 
 def _slug(name: str) -> str:

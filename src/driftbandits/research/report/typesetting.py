@@ -9,19 +9,12 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from driftbandits.research.report.formulas import formula
+from driftbandits.research.report.formulas import find_formulas, formula
 
 _MARKED = re.compile(r"(`[^`]+`|\$[^$]+\$)")
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _TIGHT = re.compile(r" (=|≤|≥|<|>|±|to) (?=[−\d])| (?=%)")
 _INFINITE = re.compile(r"\binf\b")
-_VALUE = r"[−-]?\d[\d,.]*(?<=\d)(?:e[+-]\d+)?"
-_POWER = r"\^(?:\([^()]+\)|[−-]?[\d.]*\d)"
-_SYMBOL = re.compile(
-    rf"(?:[α-ω]\u0302?(?:_\w+)?|\b[TKL](?= [=≤≥<>] ))(?:{_POWER})?(?: [=≤≥<>≈] {_VALUE}(?:/{_VALUE})?)?"
-    rf"|\b\d[\d.]*(?:{_POWER}|e[+-]\d+)\b"
-)
-"""Formulas that need no dollars: a Greek letter, δ^0.34, δ = 1/48,000, T = 162,755, 10^4, 2.1e-05."""
 _SENTENCE = re.compile(r"(?<=\.) |(?<=\);) ")
 _NUMBER = re.compile(r"(?:[\de\s.,+–±%/()\[\]∞=δ-]|to)+")
 _SHORT = 24
@@ -40,8 +33,7 @@ class Column(NamedTuple):
 def prose(text: str) -> Markup:
     """Plain text as HTML: code between backticks, formulas as MathML, true minus signs, no line break in ``2 to 3``.
 
-    A formula stands between dollars, or is so short that it is known without. A text that is one formula and nothing
-    else stands on a line of its own.
+    A text that is one formula between dollars and nothing else stands on a line of its own.
     """
     if text.count("$") == 2 and text[0] == text[-1] == "$":
         return formula(text[1:-1], display=True)
@@ -53,9 +45,9 @@ def _pieces(text: str) -> list[Markup]:
     if len(text) > 2 and text[0] == text[-1] and text[0] in "`$":
         return [formula(text[1:-1]) if text[0] == "$" else Markup("<code>{}</code>").format(text[1:-1])]
     parts, at = [], 0
-    for found in _SYMBOL.finditer(text):
-        parts += [_words(text[at : found.start()]), formula(found[0])]
-        at = found.end()
+    for start, end in find_formulas(text):
+        parts += [_words(text[at:start]), formula(text[start:end])]
+        at = end
     return [*parts, _words(text[at:])]
 
 

@@ -123,7 +123,7 @@ def plot_ratio_to_round_robin(table: pl.DataFrame, title: str = "") -> Figure:
     """Regret divided by round robin's on the same instances: at 1 a policy has learnt nothing that pays."""
     from driftbandits._common import plotting as figures
 
-    with figures.canvas(size=(6.8, 4.2)) as (figure, axes):
+    with figures.canvas(size=(5.0, 4.2)) as (figure, axes):
         for index, ((name,), part) in enumerate(table.group_by("policy", maintain_order=True)):
             part = part.sort("drift")
             style = figures.line_style(index)
@@ -131,7 +131,7 @@ def plot_ratio_to_round_robin(table: pl.DataFrame, title: str = "") -> Figure:
         axes.axhline(1.0, color="0.5", linewidth=1.0)
         axes.set(xscale="log", xlabel="drift limit δ (per step)", ylabel="regret / round robin's", title=title)
         axes.set_ylim(0, None)
-        figure.legend(ncols=2, loc="outside lower center")
+        figure.legend(ncols=2, loc="outside lower center", fontsize=8)
     return figure  # type: ignore[no-any-return]
 
 
@@ -148,8 +148,8 @@ def plot_regret_against_drift(table: pl.DataFrame, title: str = "") -> Figure:
     with figures.canvas(size=(5.0, 5.8)) as (figure, axes):
         for index, names in enumerate(_together(table)):
             part, fit = table.filter(policy=names[0]).sort("drift"), fits[names[0]]
-            reach = (fit["high"] - fit["low"]) / 2
-            label = f"{' = '.join(names)}: exponent {fit['exponent']:.2f} ± {reach:.2f}"
+            law = f"exponent {fit['exponent']:.2f} ± {(fit['high'] - fit['low']) / 2:.2f}"
+            label = f"{' = '.join(names)}: {'no power law' if fit['bends'] else law}"
             ring = {"marker": "o", "markersize": 3 + 2 * index, "markerfacecolor": "none", "markeredgewidth": 1.1}
             axes.plot(part["drift"], part["regret"], label=label, **ring, **figures.line_style(index))
             positive = part.filter(part["low"] > 0)
@@ -236,11 +236,11 @@ def plot_mild_drift(table: pl.DataFrame) -> Figure:
 
     table = table.sort("horizon")
     curves = {"SnoozeIt printed": "regret", "bound of Theorem 1": "bound", "round robin": "turns"}
-    with figures.canvas(size=(6.8, 4.2)) as (figure, axes):
+    with figures.canvas(size=(5.0, 4.2)) as (figure, axes):
         for index, (label, column) in enumerate(curves.items()):
             style = figures.line_style(index)
             axes.plot(table["horizon"], table[column], label=label, marker="o", markersize=4, **style)
         figures.shade(axes, table["horizon"], table["low"], table["high"], 0)
         axes.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="regret at T")
-        figure.legend(ncols=3, loc="outside lower center")
+        figure.legend(ncols=2, loc="outside lower center", fontsize=8)
     return figure  # type: ignore[no-any-return]

@@ -91,26 +91,26 @@ def fit_envelope(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def plot_worst_gap(table: pl.DataFrame) -> Figure:
-    """Left: regret against the gap, a curve for each drift. Right: the largest of each curve, against the drift."""
+    """Above: regret against the gap, a curve for each drift. Below: the largest of each curve, against the drift."""
     from driftbandits._common import plotting as figures
 
     name = "SnoozeIt, Algorithm 1"
     drifts = sorted(set(table["drift"].to_list()))
     figure: Figure
-    with figures.canvas(1, 2, size=(9.6, 4.2)) as (figure, (left, right)):
+    with figures.canvas(2, 1, size=(5.0, 7.0)) as (figure, (above, below)):
         for index, drift in enumerate(drifts[:: max(1, (len(drifts) - 1) // 3)]):
             part = table.filter(drift=drift, policy=name).sort("gap")
-            left.plot(part["gap"], part["regret"], marker="o", markersize=3, label=f"δ = {drift:.1e}")
-            left.lines[-1].set(**figures.line_style(index))
+            above.plot(part["gap"], part["regret"], marker="o", markersize=3, label=f"δ = {drift:.1e}")
+            above.lines[-1].set(**figures.line_style(index))
         turns = table.filter(policy=ROUND_ROBIN).sort("gap")
-        left.plot(turns["gap"], turns["regret"], color="0.5", linewidth=1.0, label=ROUND_ROBIN)
-        left.set(xlabel="gap between the arms", ylabel="regret at T", xscale="log", yscale="log")
+        above.plot(turns["gap"], turns["regret"], color="0.5", linewidth=1.0, label=ROUND_ROBIN)
+        above.set(xlabel="gap between the arms", ylabel="regret at T", xscale="log", yscale="log")
         for index, row in enumerate(fit_envelope(table).iter_rows(named=True)):
             part = envelope(table).filter(policy=row["policy"]).sort("drift")
-            label = f"{row['policy']}: exponent {round(row['exponent'], 2) + 0.0:.2f}"
-            right.plot(part["drift"], part["regret"], marker="o", markersize=4, label=label)
-            right.lines[-1].set(**figures.line_style(index))
-        right.set(xlabel="drift limit δ (per step)", ylabel="regret at the worst gap", xscale="log", yscale="log")
-        for panel in (left, right):
+            label = f"{row['policy']}: exponent {row['exponent']:.2f}"
+            below.plot(part["drift"], part["regret"], marker="o", markersize=4, label=label)
+            below.lines[-1].set(**figures.line_style(index))
+        below.set(xlabel="drift limit δ (per step)", ylabel="regret at the worst gap", xscale="log", yscale="log")
+        for panel in (above, below):
             panel.legend(fontsize=8)
     return figure
