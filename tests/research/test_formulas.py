@@ -78,10 +78,13 @@ def test_any_text_is_set_without_loss_of_a_sign(text: str) -> None:
 
 
 def test_prose_knows_formulas_from_words() -> None:
-    html = prose("At δ = 1/4,800 (λ̂ > 0) $T (δ L)^(1/3)$ is `$T$` and T alone.")
+    html = prose("At δ = 1/4,800 (3 to 5) T (δ L)^(1/3) is `$T$` and T alone; $w$ too.")
     assert html.count("<math>") == 3
-    assert "<code>$T$</code> and T alone." in html
-    assert "(\N{WORD JOINER}<math>" in html
+    assert "<code>$T$</code> and T alone; <math><mi>w</mi></math> too." in html
+    found = prose("Exp3.S's γ, at λ_t (as x^-2); T's end, 3 to 5, A or a, 1/3 of T.")
+    assert found.count("<math>") == 3
+    assert '<span class="whole"><math><mi>γ</mi></math>,</span> at ' in found
+    assert found.endswith("</span> T&#39;s end, 3\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}5, A or a, 1/3 of T.")
     assert prose("$L = ln T$").startswith('<math display="block">')
 
 

@@ -49,7 +49,7 @@ def cannot_snooze_section(material: Material) -> Section:
     snoozes = int(simulation.events[FORMS["printed"]]["snoozed"].sum())
     feasible = explain_feasibility(T, 1 / 4_800)
     text = [
-        str(feasible),
+        str(feasible).replace("SnoozeIt (modified)", FORMS["printed"]),
         f"Measured: {snoozes} snoozes in {simulation.runs} runs of Experiment 2, and a regret of "
         f"{regret_interval(printed)}, the same as that of round robin {_in_runs(printed == turns)} "
         f"({regret_interval(turns)}).",
@@ -63,7 +63,7 @@ def cannot_snooze_section(material: Material) -> Section:
                     {
                         "experiment": experiment.name,
                         "drift": instance.label,
-                        "variant": variant,
+                        "form": "printed" if variant == "modified" else variant,
                         "can snooze": "yes" if found.can_snooze else "no",
                         "gap needed": round(found.needed_gap, 3),
                         "longest snooze, steps": found.longest_snooze,

@@ -79,9 +79,9 @@ def worst_gap_section(material: Material) -> Section:
         material.out,
         "worst-gap",
         "Regret against the gap, and at the worst gap against the drift",
-        "Arms a constant gap apart that drift side by side, logarithmic scales. Left: Algorithm 1 is round robin "
-        "(grey) up to a critical gap that grows with δ, and pays less beyond it; more again at "
-        "the largest gaps, since no window is shorter than c1 L pulls. Right: the peaks of the left.",
+        "Arms a constant gap apart that drift side by side, logarithmic scales. Above: Algorithm 1 is round robin "
+        "(grey) up to a critical gap that grows with δ, and pays less beyond it; more again at the largest gaps, since "
+        "no window is shorter than c1 L pulls. Below: the peaks.",
         {"ours": partial(plot_worst_gap, table)},
     )
     shares = table.filter(policy=ALGORITHM_1, gap=LARGEST)["snoozed"].to_list()

@@ -38,7 +38,7 @@ _PART = (
     r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]\d+)?(?![A-Za-z])"  # a number
     rf"|[α-ωΔΩΣ]{_HAT}?′?(?:_[A-Za-z]+)?"
     r"|(?<![\w'’.-])(?:c\d+|ln|[TKLVROermntwx])(?![A-Za-z'’-])"
-    r"|[+−·/=≤≥<>≈^√|()⌈⌉⌊⌋₀-₉⁰¹²³⁴-⁹]"
+    r"|\^-(?=\d)|[+−·/=≤≥<>≈^√|()⌈⌉⌊⌋₀-₉⁰¹²³⁴-⁹]"
 )
 _RUN = re.compile(rf"(?:{_PART})(?: ?(?:{_PART}))*")
 _TELLING = re.compile(r"[α-ωΔΩΣ√⌈⌊₀-₉^]|\bc\d|\de[+-]\d|\b[TKL] [=≤≥<>]|[=≤≥<>] [TKL]\b|\bln\b|\br\(w\)")
@@ -174,7 +174,7 @@ class _Reader:
         return _Node(f"<{tag}><mrow>{base.markup}</mrow>{parts}</{tag}>", "atom")
 
     def script(self) -> str:
-        prefix = f"<mo>{escape(self.next())}</mo>" if self.peek() in tuple(_PREFIXES) else ""
+        prefix = _sign(self.next()).markup if self.peek() in tuple(_PREFIXES) else ""
         node = self.atom() if self.peek() else _Node("", "atom")
         return f"<mrow>{prefix}{node.inside or node.markup}</mrow>"
 

@@ -20,6 +20,9 @@ FORMS = {
 }
 """The two forms of a figure of regret, as the switch names them."""
 
+FOLDABLE = 24
+"""Tables of more rows are folded: a reader opens them at need."""
+
 _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", CONSISTENT: "≈"}
 
 
@@ -32,7 +35,7 @@ def write_report(content: Content, out: Path) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    here.filters.update(prose=prose, sentences=sentences, columns=columns, slug=_slug)
+    here.filters.update(prose=prose, sentences=sentences, plain=plain, columns=columns, slug=_slug)
     numbers = count(1)
     page = here.get_template("template.html.j2").render(
         content=content,
@@ -44,6 +47,7 @@ def write_report(content: Content, out: Path) -> Path:
         tally=lambda form: _tally(content.claims, form),
         forms=FORMS,
         marks=_MARKS,
+        foldable=FOLDABLE,
         number=lambda: next(numbers),
         picture=lambda drawing, form, number: _picture(out, drawing, form, number),
     )

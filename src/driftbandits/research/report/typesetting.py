@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
@@ -13,13 +12,15 @@ from driftbandits.research.report.formulas import find_formulas, formula
 
 _MARKED = re.compile(r"(`[^`]+`|\$[^$]+\$)")
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
+_NOTHING = re.compile(r"(?<![\w.)-])-(?=0(?:\.0+)?(?![\d.]))")
 _TIGHT = re.compile(r" (=|≤|≥|<|>|±|to) (?=[−\d])| (?=%)")
 _INFINITE = re.compile(r"\binf\b")
 _SENTENCE = re.compile(r"(?<=\.) |(?<=\);) ")
 _NUMBER = re.compile(r"(?:[\de\s.,+–±%/()\[\]∞=δ-]|to)+")
 _SHORT = 24
 _GLUE = "\N{NO-BREAK SPACE}"
-_JOINER = "\N{WORD JOINER}"
+_BEFORE = re.compile(r"(.*?)([^\s<>]*)", re.DOTALL)
+_AFTER = re.compile(r"([^\s<>]*)(.*)", re.DOTALL)
 
 
 class Column(NamedTuple):
@@ -52,16 +53,28 @@ def _pieces(text: str) -> list[Markup]:
 
 
 def _joined(pieces: list[Markup]) -> Markup:
-    """Browsers may break a line before and after any formula: between it and a bracket or a comma they must not."""
-    text = Markup("").join(pieces[:1])
-    for before, piece in pairwise(pieces):
-        formulas = before.endswith("</math>") or piece.startswith("<math>")
-        text += Markup(_JOINER if formulas and not (before[-1].isspace() or piece[0].isspace()) else "") + piece
+    """One text. Browsers may break a line beside any formula; before a comma or after a bracket they must not."""
+    text, at = Markup(""), 0
+    while at < len(pieces):
+        piece = pieces[at]
+        at += 1
+        if piece.startswith("<math>"):
+            text, before = _split(text, _BEFORE)
+            after, rest = _split(pieces[at], _AFTER) if at < len(pieces) else (Markup(""), Markup(""))
+            pieces[at : at + 1] = [rest] if rest else []
+            if before or after:
+                piece = Markup('<span class="whole">{}</span>').format(before + piece + after)
+        text += piece
     return text
 
 
+def _split(text: Markup, where: re.Pattern[str]) -> tuple[Markup, Markup]:
+    found = where.fullmatch(text)
+    return (Markup(found[1]), Markup(found[2])) if found else (text, Markup(""))
+
+
 def _words(text: str) -> Markup:
-    text = _INFINITE.sub("∞", _MINUS.sub("−", text))
+    text = _INFINITE.sub("∞", _MINUS.sub("−", _NOTHING.sub("", text)))
     return escape(_TIGHT.sub(lambda found: found[0].replace(" ", _GLUE), text))
 
 

@@ -107,7 +107,7 @@ def plot_worst_gap(table: pl.DataFrame) -> Figure:
         above.set(xlabel="gap between the arms", ylabel="regret at T", xscale="log", yscale="log")
         for index, row in enumerate(fit_envelope(table).iter_rows(named=True)):
             part = envelope(table).filter(policy=row["policy"]).sort("drift")
-            label = f"{row['policy']}: exponent {row['exponent']:.2f}"
+            label = f"{row['policy']}: exponent {round(row['exponent'], 2) + 0.0:.2f}"
             below.plot(part["drift"], part["regret"], marker="o", markersize=4, label=label)
             below.lines[-1].set(**figures.line_style(index))
         below.set(xlabel="drift limit δ (per step)", ylabel="regret at the worst gap", xscale="log", yscale="log")
