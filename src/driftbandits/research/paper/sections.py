@@ -157,7 +157,7 @@ def episode_bounds_section(material: Material) -> Section:
     )
     text = [
         "Appendix B of the paper: what one episode of Algorithm 1 may cost a step, under the good event and Lemma 4 "
-        "(episodic regret). Theorem 2 is $T$ times the peak. The curves begin where the test can first pass, and end at "
-        "the horizon."
+        "(episodic regret). Theorem 2 is $T$ times the peak. The curves begin where the test can first pass, and end "
+        "at the horizon."
     ]
     return Section("episode-bounds", "What an episode may cost", text, [drawing])

@@ -90,9 +90,9 @@ PAPER = Page(
     "the verdicts below, which are computed from the runs.",
     opening="What SnoozeIt does",
     judged="SnoozeIt ",
-    judging="Each claim of the paper is judged for SnoozeIt in each of its forms. A theorem speaks of all instances, so "
-    "that runs can refute it but not show it: at best they are consistent with it. A test “could fail” where the bound "
-    "is below what a policy pays that learns nothing.",
+    judging="Each claim of the paper is judged for SnoozeIt in each of its forms. A theorem speaks of all instances, "
+    "so that runs can refute it but not show it: at best they are consistent with it. A test “could fail” where the "
+    "bound is below what a policy pays that learns nothing.",
     chapters={
         "experiment": "The experiments",
         "fact": "The facts, measured",

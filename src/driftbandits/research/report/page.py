@@ -21,7 +21,7 @@ FORMS = {
 """The two forms of a figure of regret, as the switch names them."""
 
 FOLDABLE = 24
-"""Tables of more rows are folded: a reader opens them at need."""
+"""Tables of more rows are folded, unless they have sentences: a reader opens them at need."""
 
 _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", CONSISTENT: "≈"}
 
