@@ -20,7 +20,7 @@ _HAT = "\N{COMBINING CIRCUMFLEX ACCENT}"
 _TOKEN = re.compile(
     rf"""(?P<number>(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?:e[+-]\d+)?)
     |(?P<word>[A-Za-z]{{2,}})
-    |(?P<name>[A-Za-zα-ωΑ-Ωℓ]){_HAT}?′?(?:(?P<index>\d+))?
+    |(?P<name>[A-Za-zα-ωΑ-Ωℓ]){_HAT}?[′*]?(?:(?P<index>\d+))?
     |(?P<blank>\s+)
     |(?P<sign>.)""",
     re.VERBOSE | re.DOTALL,
@@ -34,14 +34,17 @@ _SLASH = '<mo lspace="0" rspace="0">/</mo>'
 _WIDE = '<mspace width="1.5em"></mspace>'
 _THIN = '<mspace width="0.17em"></mspace>'
 
+_INDEX = r"(?:_(?:[A-Za-z]+|\((?:[^()]|\([^()]*\))*\))′?)"
 _PART = (
     r"(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]\d+)?(?![A-Za-z])"  # a number
-    rf"|[α-ωΔΩΣ]{_HAT}?′?(?:_[A-Za-z]+)?"
-    r"|(?<![\w'’.-])(?:c\d+|ln|[TKLVROermntwx])(?![A-Za-z'’-])"
-    r"|\^-(?=\d)|[+−·/=≤≥<>≈^√|()⌈⌉⌊⌋₀-₉⁰¹²³⁴-⁹]"
+    rf"|[α-ωΔΘΩΣ]{_HAT}?[′*]?{_INDEX}?"
+    rf"|(?<![\w'’.-])(?:[LU]CB|c\d+|ln|log|[TKLVROermntwx])(?![A-Za-z'’-]){_INDEX}?"
+    r"|\([ij]\)|\^-(?=\d)|[+−·×/=≤≥<>≈^√|()⌈⌉⌊⌋₀-₉⁰¹²³⁴-⁹]"
 )
 _RUN = re.compile(rf"(?:{_PART})(?: ?(?:{_PART}))*")
-_TELLING = re.compile(r"[α-ωΔΩΣ√⌈⌊₀-₉^]|\bc\d|\de[+-]\d|\b[TKL] [=≤≥<>]|[=≤≥<>] [TKL]\b|\bln\b|\br\(w\)")
+_TELLING = re.compile(
+    r"[α-ωΔΘΩΣ√⌈⌊₀-₉^]|\bc\d|\de[+-]\d|\b[TKL] [=≤≥<>]|[=≤≥<>] [TKL]\b|\b(?:ln|log)\b [TKLt]|\blog\(|\bln\(|\br\(w\)"
+)
 """What tells a formula from words and numbers."""
 
 
@@ -61,8 +64,8 @@ def find_formulas(text: str) -> Iterator[tuple[int, int]]:
 def _whole(text: str, start: int, end: int) -> tuple[int, int]:
     """Without signs that lead nowhere at either end, and without brackets that nothing closes or opens."""
     while True:
-        end = start + len(text[start:end].rstrip(" +−·/=≤≥<>≈^√(⌈⌊"))
-        start = end - len(text[start:end].lstrip(" +·/=≤≥<>≈^)⌉⌋"))
+        end = start + len(text[start:end].rstrip(" +−·×/=≤≥<>≈^√(⌈⌊"))
+        start = end - len(text[start:end].lstrip(" +·×/=≤≥<>≈^)⌉⌋"))
         alone = _alone(text[start:end])
         if alone is None:
             return start, end
@@ -223,8 +226,8 @@ def _name(token: re.Match[str]) -> str:
     letter = f"<mi>{token['name']}</mi>"
     if _HAT in token[0]:
         letter = f'<mover accent="true">{letter}<mo stretchy="false">^</mo></mover>'
-    if "′" in token[0]:
-        letter = f"<msup>{letter}<mo>′</mo></msup>"
+    if star := next((sign for sign in "′*" if sign in token[0]), ""):
+        letter = f"<msup>{letter}<mo>{star}</mo></msup>"
     return f"<msub>{letter}<mn>{token['index']}</mn></msub>" if token["index"] else letter
 
 

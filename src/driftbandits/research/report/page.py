@@ -20,7 +20,7 @@ FORMS = {
 }
 """The two forms of a figure of regret, as the switch names them."""
 
-FOLDABLE = 24
+FOLDABLE = 20
 """Tables of more rows are folded, unless they have sentences: a reader opens them at need."""
 
 _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", CONSISTENT: "≈"}

@@ -19,8 +19,9 @@ _SENTENCE = re.compile(r"(?<=\.) |(?<=\);) ")
 _NUMBER = re.compile(r"(?:[\de\s.,+–±%/()\[\]∞=δ-]|to)+")
 _SHORT = 24
 _GLUE = "\N{NO-BREAK SPACE}"
-_BEFORE = re.compile(r"(.*?)([^\s<>]*)", re.DOTALL)
-_AFTER = re.compile(r"([^\s<>]*)(.*)", re.DOTALL)
+_BEFORE = re.compile(r"(.*?)([^ \n<>]*)", re.DOTALL)
+_AFTER = re.compile(r"([^ \n<>]*)(.*)", re.DOTALL)
+_FOLDER = re.compile(r"(?<=[a-z_]/)(?=[\w/]+\.py)")
 
 
 class Column(NamedTuple):
@@ -75,7 +76,8 @@ def _split(text: Markup, where: re.Pattern[str]) -> tuple[Markup, Markup]:
 
 def _words(text: str) -> Markup:
     text = _INFINITE.sub("∞", _MINUS.sub("−", _NOTHING.sub("", text)))
-    return escape(_TIGHT.sub(lambda found: found[0].replace(" ", _GLUE), text))
+    html = escape(_TIGHT.sub(lambda found: found[0].replace(" ", _GLUE), text))
+    return Markup(_FOLDER.sub("<wbr>", html))  # a path may go over two lines
 
 
 def plain(text: str) -> str:
