@@ -27,7 +27,7 @@ CURVES = (*FORMS.values(), *RIVALS, DEFECTIVE)
 
 SHOWN = {
     "ours": "curves: mean dynamic pseudo-regret of {runs} runs; bands: its 95 % interval",
-    "paper": "curves: mean realised regret of {runs} runs; bands: half a standard deviation each way",
+    "paper": "curves: mean realised regret of {runs} runs; bands: mean ± sd/2",
 }
 """The two forms of a figure of regret: ours, and the one the authors plotted."""
 
