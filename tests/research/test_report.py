@@ -87,6 +87,15 @@ def test_words_are_never_markup(written: tuple[Content, Path], reader: Reader) -
     assert [tag for tag, _ in reader.elements].count("script") == 1
 
 
+def test_a_table_leads_to_what_it_names(reader: Reader) -> None:
+    assert reader.all("href").count("#experiment-toggling") > 3  # once in the contents, the rest in tables
+
+
+def test_only_a_long_table_of_numbers_is_folded(written: tuple[Content, Path]) -> None:
+    page = written[1].read_text(encoding="utf-8")
+    assert re.findall(r"<details><summary>(.*?)</summary>", page) == ["Numbers (30 rows)"]
+
+
 def test_headings_step_down_one_at_a_time(reader: Reader) -> None:
     levels = [int(tag[1]) for tag, _ in reader.elements if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1

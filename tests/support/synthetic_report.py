@@ -27,6 +27,7 @@ def synthetic_content(out: Path) -> Content:
             "episodes": 76,
             "snoozes": None,
             "remark, which may be long": LONG[:60],
+            "shown in": "toggling",
         }
         for name in ("SnoozeIt printed", "SW-UCB#", "Exp3.S")
     ]
@@ -48,7 +49,15 @@ def synthetic_content(out: Path) -> Content:
         claims=[Claim(f"Claim {n}", LONG[:140], LONG[:90], verdicts) for n in range(1, 8)],
         facts=[Section("confidence", "How regret depends on confidence", [LONG], [wide], {"Confidence": rows})],
         left_open=[Section(f"decision {n}", f"Decision {n}", [LONG]) for n in range(1, 4)],
-        opening=[Section("policy", "What the policy does", [LONG], [regret], {"Names": rows})],
+        opening=[
+            Section(
+                "policy",
+                "What the policy does",
+                [LONG],
+                [regret],
+                {"Names": rows, "Numbers": [{"n": n} for n in range(30)]},
+            )
+        ],
     )
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from driftbandits._common.files import written_whole
 from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section
 from driftbandits.research.report.inline_svg import inline_svg
-from driftbandits.research.report.typesetting import columns, plain, prose, sentences
+from driftbandits.research.report.typesetting import Column, columns, plain, prose, sentences
 
 FORMS = {
     "ours": "pseudo-regret, 95 % interval",
@@ -20,6 +20,8 @@ FORMS = {
 }
 """The two forms of a figure of regret, as the switch names them."""
 
+SHOWN = "shown in"
+"""The title of a column that names sections."""
 FOLDABLE = 20
 """Tables of more rows are folded, unless they have sentences: a reader opens them at need."""
 
@@ -35,7 +37,8 @@ def write_report(content: Content, out: Path) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    here.filters.update(prose=prose, sentences=sentences, plain=plain, columns=columns, slug=_slug)
+    here.filters.update(prose=prose, sentences=sentences, plain=plain, slug=_slug)
+    here.filters["columns"] = lambda rows: [_linked(column, _places(content)) for column in columns(rows)]
     numbers = count(1)
     page = here.get_template("template.html.j2").render(
         content=content,
@@ -62,6 +65,24 @@ def _chapters(content: Content) -> list[tuple[str, str, list[Section]]]:
     sections = content.experiments, content.facts, content.left_open
     headed = zip(content.page.chapters.items(), sections, strict=True)
     return [(kind, title, chapter) for (kind, title), chapter in headed if chapter]
+
+
+def _places(content: Content) -> dict[str, Markup]:
+    """A link to every section, by its name."""
+    link = Markup('<a href="#{}-{}">{}</a>')
+    return {
+        section.name: link.format(kind, _slug(section.name), prose(section.title))
+        for kind, _, sections in _chapters(content)
+        for section in sections
+    }
+
+
+def _linked(column: Column, places: dict[str, Markup]) -> Column:
+    """A column that says where things are shown leads there."""
+    if column.title != SHOWN:
+        return column
+    cells = [Markup(", ").join(places.get(name, name) for name in str(cell).split(", ")) for cell in column.cells]
+    return column._replace(cells=cells, kind="long")
 
 
 def _picture(out: Path, drawing: Drawing, form: str, number: int) -> Markup:
