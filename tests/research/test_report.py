@@ -12,8 +12,10 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from browser import open_browser, open_context
+from driftbandits._common.plotting import WHITE
 from driftbandits.errors import InputError
 from driftbandits.research.report.content import Content, Drawing, Section
+from driftbandits.research.report.inline_svg import inline_svg
 from driftbandits.research.report.page import write_report
 from synthetic_report import HOSTILE, synthetic_content
 
@@ -93,7 +95,22 @@ def test_a_table_leads_to_what_it_names(reader: Reader) -> None:
 
 def test_only_a_long_table_of_numbers_is_folded(written: tuple[Content, Path]) -> None:
     page = written[1].read_text(encoding="utf-8")
-    assert re.findall(r"<details><summary>(.*?)</summary>", page) == ["Numbers (30 rows)"]
+    assert re.findall(r"<details><summary>(.*?)</summary>", page) == ["Numbers (50 rows)"]
+
+
+def test_only_greys_follow_the_page(tmp_path: Path) -> None:
+    colours = {
+        "#ffffff": "0%",
+        "#000000": "100%",
+        "#404040": "75%",
+        "#0072b2": "var(--on-0072b2, #0072b2)",
+        WHITE: WHITE,
+    }
+    shapes = "".join(f'<path style="fill: {colour}"/>' for colour in colours)
+    (tmp_path / "x.svg").write_text(f'<svg viewBox="0 0 9 9">{shapes}</svg>', encoding="utf-8")
+    styles = re.findall(r'<path style="(.*?)"', inline_svg(tmp_path / "x.svg", "a-", "label"))
+    assert all(found in style for found, style in zip(colours.values(), styles, strict=True))
+    assert ["var(--ink)" in style for style in styles] == [True, True, True, False, False]
 
 
 def test_headings_step_down_one_at_a_time(reader: Reader) -> None:

@@ -55,7 +55,7 @@ def synthetic_content(out: Path) -> Content:
                 "What the policy does",
                 [LONG],
                 [regret],
-                {"Names": rows, "Numbers": [{"n": n} for n in range(30)]},
+                {"Names": rows, "Numbers": [{"n": n} for n in range(50)]},
             )
         ],
     )

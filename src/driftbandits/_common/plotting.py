@@ -23,6 +23,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)), (0, (1, 1)), (0, (4, 1, 1, 1, 1, 1)))
 """Line styles that go with the colours, so that a figure survives a black-and-white printer."""
 
+WHITE, BLACK = "#fffffe", "#000001"
+"""Lettering on a coloured ground. Unlike white, black and greys it does not follow a page that turns dark."""
+
 DATELESS: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 """The kinds of file that figures are written as, and how to leave the date out of each."""
 

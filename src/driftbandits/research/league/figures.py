@@ -33,7 +33,7 @@ def plot_ratios(runs: pl.DataFrame, order: list[str]) -> Figure:
         image = axes.imshow(table, cmap="cividis", norm=norm, aspect="auto")
         for (row, column), ratio in np.ndenumerate(table):
             dark = not ratio > math.sqrt(LIGHTEST)
-            colour = "0.4" if math.isnan(ratio) else "white" if dark else "black"
+            colour = "0.4" if math.isnan(ratio) else figures.WHITE if dark else figures.BLACK
             axes.text(column, row, _written(ratio), ha="center", va="center", fontsize=8, color=colour)
         axes.set_xticks(range(len(columns)), columns, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(order)), order)

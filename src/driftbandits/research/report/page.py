@@ -22,7 +22,7 @@ FORMS = {
 
 SHOWN = "shown in"
 """The title of a column that names sections."""
-FOLDABLE = 20
+FOLDABLE = 40
 """Tables of more rows are folded, unless they have sentences: a reader opens them at need."""
 
 _MARKS = {HOLDS: "✓", FAILS: "✗", UNDECIDED: "?", CONSISTENT: "≈"}
