@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftbandits.research.report.formulas import formula
+from driftbandits.research.report.formulas import find_formulas, formula
 from driftbandits.research.report.typesetting import plain, prose
 
 
@@ -86,6 +86,11 @@ def test_prose_knows_formulas_from_words() -> None:
     assert '<span class="whole"><math><mi>γ</mi></math>,</span> at ' in found
     assert found.endswith("</span> T&#39;s end, 3\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}5, A or a, 1/3 of T.")
     assert prose("$L = ln T$").startswith('<math display="block">')
+
+
+def test_a_bracket_without_its_other_half_is_no_part_of_a_formula() -> None:
+    text = "worst (λ_t and more), or (there √m) = T (δ"
+    assert [text[start:end] for start, end in find_formulas(text)] == ["λ_t", "√m", "δ"]
 
 
 def test_without_html_the_dollars_are_gone() -> None:

@@ -228,7 +228,7 @@ def test_progress_counts_work_and_learns_the_pace(monkeypatch: pytest.MonkeyPatc
         (["--workers", "0"], "workers must be a whole number, at least 1; got 0"),
         (
             ["--only", "experiment"],
-            "unknown name 'experiment'; --only takes one of separated, toggling, common-periods",
+            "unknown name 'experiment'; --only takes one of snoozeit, separated, toggling",
         ),
         (["--out", "file/results"], "cannot write"),
     ],
