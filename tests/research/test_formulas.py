@@ -1,11 +1,13 @@
 """Formulas: plain text becomes MathML that says the same."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from driftbandits.research.paper.left_open import left_open
 from driftbandits.research.report.formulas import find_formulas, formula
 from driftbandits.research.report.typesetting import plain, prose
 
@@ -91,6 +93,13 @@ def test_prose_knows_formulas_from_words() -> None:
 def test_a_bracket_without_its_other_half_is_no_part_of_a_formula() -> None:
     text = "worst (λ_t and more), or (there √m) = T (δ"
     assert [text[start:end] for start, end in find_formulas(text)] == ["λ_t", "√m", "δ"]
+
+
+def test_no_formula_of_the_decisions_is_left_as_text() -> None:
+    for section in left_open():
+        for text in section.text:
+            left = re.sub("<(math|code)>.*?</(math|code)>", "", prose(text))
+            assert not re.search("[α-ωΔΩΣ√⌈^]", left), left
 
 
 def test_without_html_the_dollars_are_gone() -> None:

@@ -55,10 +55,13 @@ def find_formulas(text: str) -> Iterator[tuple[int, int]]:
     >>> [text[start:end] for start, end in find_formulas(text)]
     ['O(T (δ L)^(1/3))', 'δ = 1/4,800']
     """
-    for found in _RUN.finditer(text):
+    at = 0
+    while found := _RUN.search(text, at):
         start, end = _whole(text, *found.span())
+        at = found.end()
         if _TELLING.search(text, start, end):
             yield start, end
+            at = end
 
 
 def _whole(text: str, start: int, end: int) -> tuple[int, int]:
