@@ -118,6 +118,9 @@ def test_the_figure_over_confidence(small: dict[str, Simulation]) -> None:
     figure = plot_confidence({"δ": found}, {"SW-UCB#": 100.0}, good_event, "title")
     above, below = figure.axes
     assert legend_of(above) == ["δ", "SW-UCB#: 100"]
+    (band,) = above.collections
+    heights = np.concatenate([np.asarray(path.vertices)[:, 1] for path in band.get_paths()])
+    assert (heights.min(), heights.max()) == pytest.approx((found["low"].min(), found["high"].max()))
     assert labels(below) == ["confidence (1 = the paper's radius)", "share"]
 
 

@@ -120,8 +120,7 @@ def plot_confidence(
         for index, (label, table) in enumerate(regret.items()):
             style = figures.line_style(index)
             above.plot(table["confidence"], table["regret"], marker="o", markersize=4, label=label, **style)
-            factor = np.exp((table["regret"] - table["low"]) / table["regret"])  # Student's interval of ln(mean)
-            _band(above, table["confidence"], table["regret"] / factor, table["regret"] * factor, index)
+            _band(above, table["confidence"], table["low"], table["high"], index)
             below.plot(table["confidence"], table["unsafe"], marker="o", markersize=3, **style)
         for index, (name, value) in enumerate(lines.items()):
             grey = {"color": "0.25", "linewidth": 1.0, "linestyle": figures.DASHES[index + 1]}
