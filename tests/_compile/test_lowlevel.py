@@ -55,16 +55,14 @@ def played(change: str, cache: Any) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["lowlevel._philox_as_known = lambda: False", "lowlevel._generator_as_known = lambda: {}['gone']"],
-)
-def test_the_slow_way_gives_the_same_with_one_warning(change: str, tmp_path: Any) -> None:
-    fast, slow = played("", tmp_path), played(change, tmp_path)
+def test_the_slow_way_gives_the_same_with_one_warning(tmp_path: Any) -> None:
+    fast = played("", tmp_path)
     assert fast[1] == "True []"
-    assert slow[0] == fast[0]
-    assert slow[1].startswith("False ['numpy ")
-    assert slow[1].count("numpy ") == 1
+    for change in ("lowlevel._philox_as_known = lambda: False", "lowlevel._generator_as_known = lambda: {}['gone']"):
+        slow = played(change, tmp_path)
+        assert slow[0] == fast[0]
+        assert slow[1].startswith("False ['numpy ")
+        assert slow[1].count("numpy ") == 1
 
 
 def test_the_look_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> None:

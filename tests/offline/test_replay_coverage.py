@@ -11,11 +11,11 @@ import driftbandits as db
 from driftbandits._common.intervals import t_quantile
 from naive_offline import greedy_log
 
-LOGS, STEPS, SIGMA = 200, 3_000, 0.3
-FEWEST = 172
-"""Of 200 intervals, each right with probability 0.95, fewer are with a chance of 3e-7."""
+LOGS, STEPS, SIGMA = 100, 3_000, 0.3
+FEWEST = 81
+"""Of 100 intervals, each right with probability 0.95, fewer are with a chance of 1e-7."""
 WIDEST = 1.3
-"""How much wider than needed intervals may be; that of 200 estimates is known to 5 %."""
+"""How much wider than needed intervals may be; that of 100 estimates is known to 7 %."""
 WORLD = db.instances.sinusoid(STEPS, drift=1e-3)
 
 
