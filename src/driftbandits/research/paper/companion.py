@@ -468,9 +468,7 @@ ITEMS: tuple[Item, ...] = (
         "instance-dependent regret bounds in the more general total variation-budgeted setting",
         "theory/bounds_beyond.py",
         "",
-        Finding(
-            UNTESTED, "a question; docs/proofs-beyond.md proves what is possible, and that Theorem 1's form is not"
-        ),
+        Finding(UNTESTED, "a question; docs/proofs-beyond.md proves what is possible, and what is not"),
     ),
     Item(
         "A",
@@ -656,7 +654,8 @@ PREFACE = (
     "numbers of the compiled paper, where both share one counter; Claims 1 to 4 without a name in brackets are those",
     "of its four experiments, which it does not number. Where the verdict is “computed”, `driftbandits reproduce`",
     "computes it from runs, and its report has this table with the verdict and with how many of the tests behind it",
-    "could have failed. Every theorem and lemma is proved in [proofs](proofs.md), restated where the paper's form fails.",
+    "could have failed. Every theorem and lemma is proved in [proofs](proofs.md), restated where the paper's form is",
+    "not true.",
 )
 
 
