@@ -347,7 +347,7 @@ ITEMS: tuple[Item, ...] = (
         "Gaussian rewards",
         "a Gaussian draw with 1/4 variance fits in with our theoretical analysis",
         "instances/noise.py",
-        "good-event",
+        "confidence",
         Finding(PROVED, "variance 1/4 is that of Hoeffding's lemma; unbounded rewards need nothing more"),
     ),
     Item(
