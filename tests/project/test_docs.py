@@ -82,6 +82,14 @@ def test_links_lead_somewhere() -> None:
             assert "://" in target or (page.parent / target).exists(), f"{page} links to {target}"
 
 
+def test_files_that_pages_name_exist() -> None:
+    elsewhere = {"src/driftbandits/policies/epsilongreedy.py", "np/random/generator_core.py"}  # the reader's, numba's
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for name in set(re.findall(r"`([\w/]+\.py)`", page.read_text(encoding="utf-8"))) - elsewhere:
+            places = (ROOT, ROOT / "src" / "driftbandits", ROOT / "tests")
+            assert any((place / name).exists() for place in places), (page.name, name)
+
+
 def test_no_merge_was_left_half_done() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     for name in listed:

@@ -69,6 +69,19 @@ def test_means_may_move_while_one_arm_stays_the_best() -> None:
         assert bound < 0.2 * T * 0.2
 
 
+def test_means_that_move_with_the_turns_hide_the_best_arm() -> None:
+    """Moves larger than the gap, in step with the turns: the worse arm is pulled while both are high."""
+    T = 10_000
+    common = np.where(np.arange(T) < 2_000, 0.5 * (np.arange(T) % 2 == 0), 0.2)
+    instance = db.Instance(np.column_stack([common + 0.3, common + 0.4]))
+    for policy in (db.SnoozeItTight(T, 0.0), db.SnoozeItK(T, 0.0)):
+        result = db.simulate({"it": policy}, instance, runs=5, checkpoints=1)
+        assert (result.pulls["it"][:, 0] > 0.9 * T).all()  # the best arm is snoozed for ever
+    slower = db.Instance(np.column_stack([common / 6 + 0.3, common / 6 + 0.4]))  # by less than the gap
+    result = db.simulate({"it": db.SnoozeItTight(T, 0.0)}, slower, runs=5, checkpoints=1)
+    assert (result.pulls["it"][:, 1] > 0.5 * T - 1).all()
+
+
 def test_what_pairs_hide_is_at_most_the_variation() -> None:
     """The better arm is low when it is pulled first, and its move falls between the two pulls of a pair."""
     means = np.column_stack([0.7 + 0.1 * (np.arange(20) % 2), np.full(20, 0.2)])

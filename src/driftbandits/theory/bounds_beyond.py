@@ -97,9 +97,9 @@ def snoozeit_k(horizon: int, drift: float, n_arms: int) -> ManyArmsUpper:
     C sqrt(3 L) A^(-1/3) (T + 4 M)^(2/3) (K T + M)^(1/3) + 3 sqrt(3 L K min(T, K A^(2/3)))
         + 4 M + (M + K (K-1)/2 T/(2 A^2)^(1/3)) + delta K T + (K-1)/2,    C = 1.3046 (2.5 sqrt(2) + 0.5) = 5.26.
 
-    The first term is 12.05 (K delta L)^(1/3) T as the drift gets small. The order is that of the lower bound but for L;
-    the constant is not sharp. For two arms, where SnoozeItK is SnoozeItTight, ``snoozeit_tight`` says much more. For
-    drift = 0 what is left is 3 sqrt(3 L K T) and a few steps for each arm.
+    The first term is 12.05 (K delta L)^(1/3) T as the drift gets small. The constant is not sharp. The order is that of
+    the budgeted problem's lower bound for V = delta T, but for L. For two arms, where SnoozeItK is SnoozeItTight,
+    ``snoozeit_tight`` says much more. For drift = 0 what is left is 3 sqrt(3 L K T) and a few steps for each arm.
 
     >>> bound = snoozeit_k(10**7, 1e-8, 3)
     >>> round(bound.total), round(bound.pieces), round(bound.last_pieces), round(bound.events + bound.piece_ends)
@@ -129,9 +129,10 @@ def constant_best_arm(horizon: int, gaps: Sequence[float], variation: float = 0.
 
     a s + V + 2.5,    s = (a + sqrt(a^2 + 4 V D))/(2 D), at most a^2/D + a sqrt(V/D) + V + 2.5.
 
-    Told that nothing moves, the policy never takes a snooze back. That is right however the means move, as long as no
-    other arm becomes the best one; see ``undetected_jump`` for why that condition can't be left out. With two arms the
-    policy is SnoozeItTight.
+    Told that nothing moves, the policy never takes a snooze back. That is right as long as no other arm becomes the
+    best one, and the best one's mean moves by at most the least gap within any K - 1 steps: the two pulls of a pair are
+    at different steps. See ``undetected_jump`` for why the best arm may not change. With two arms the policy is
+    SnoozeItTight.
 
     >>> round(constant_best_arm(100_000, [0.5]), 2), round(constant_best_arm(100_000, [0.5, 0.1], variation=0.4), 2)
     (434.23, 2597.01)
