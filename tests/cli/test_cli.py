@@ -68,6 +68,7 @@ def test_gap_and_bounds(tmp_path: Path) -> None:
     answer = driftbandits(*words)
     assert answer.returncode == 0, answer.stderr
     assert f"Theorem 2, any instance: {db.bounds.minimax_upper(20_000, 1e-4).total:,.0f}" in answer.stdout
+    assert f"SnoozeItTight, any instance: {db.bounds.snoozeit_tight(20_000, 1e-4).total:,.0f}" in answer.stdout
     assert (tmp_path / "a.pdf").exists()
     assert (tmp_path / "b.png").exists()
     answer = driftbandits("bounds", "--instance", tmp_path / "means.npz")

@@ -237,6 +237,8 @@ def bounds(
     print(f"Theorem 2, any instance: {upper.total:,.0f} = {upper.all_steps:,.0f} ({upper.per_step:.4g} a step)")
     print(f"    + {upper.last_episode:,.0f} for the last episode + {upper.episode_ends:,.0f} for ends of episodes")
     print(f"    + {upper.bad_event:,.0f} for the bad event")
+    tight = theorems.snoozeit_tight(horizon, drift)
+    print(f"SnoozeItTight, any instance: {tight.total:,.0f} ({tight.per_step:.4g} a step); this package's own")
     print(f"Theorem 3, some instance, any policy: {lower.total:,.1f} = {lower.blocks:,} blocks x {lower.per_block:.4g}")
     print(f"An episode lasts at least {theorems.shortest_episode(horizon, drift):,.0f} steps,")
     print(f"    so there are at most {theorems.most_episodes(horizon, drift):,.1f} of them")
