@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,20 +11,8 @@ pytest_plugins = ["comparison"]
 
 HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "serving"}
 """Modules of tests/support whose users start something."""
-LONG = {
-    "test_beyond_guarantees",
-    "test_change_of_measure",
-    "test_good_event",
-    "test_league",
-    "test_old_files",
-    "test_paper",
-    "test_regret_against_drift",
-    "test_replay_coverage",
-    "test_reproduce",
-    "test_reproduction",
-    "test_room",
-}
-"""Files that simulate for longer than a few seconds."""
+LONG = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").split())
+"""Tests, and whole files, that take longer than 0.3 s on a quiet machine; ``pytest --durations=0`` tells."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,7 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_slow(item: pytest.Function) -> bool:
-    if item.module.__name__ in LONG or HEAVY & {_home(thing) for thing in vars(item.module).values()}:
+    file, name = item.nodeid.split("::", 1)
+    if {file, f"{file}::{name.split('[')[0]}"} & LONG or HEAVY & {_home(thing) for thing in vars(item.module).values()}:
         return True
     return "postgres" in item.name or "Postgres" in item.nodeid or "postgres" in item.function.__code__.co_names
 

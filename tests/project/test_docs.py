@@ -90,6 +90,13 @@ def test_files_that_pages_name_exist() -> None:
             assert any((place / name).exists() for place in places), (page.name, name)
 
 
+def test_slow_tests_exist() -> None:
+    for line in (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").split():
+        file, *names = line.split("::")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert not names or f"def {names[-1]}(" in text, line
+
+
 def test_no_merge_was_left_half_done() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     for name in listed:
