@@ -45,6 +45,8 @@ def follow(
     policy: db.Policy, twin: naive.Naive, kind: str, seed: int, steps: int, n_arms: int, shift: float = 0.0
 ) -> None:
     play, rng = db.Online(policy, n_arms, seed), np.random.Generator(np.random.SFC64(seed))
+    if hasattr(twin, "generator"):
+        twin.generator.seed(rng)
     for row in rewards_of(kind, seed, steps, n_arms) + shift:
         arm = play.select()
         assert arm == twin.select(rng)

@@ -6,6 +6,7 @@ from .cusumucb import CUSUMUCB as CUSUMUCB
 from .discounted_ts import DiscountedTS as DiscountedTS
 from .doubling import Doubling as Doubling
 from .driftucb import DriftUCB as DriftUCB
+from .dsts import DSTS as DSTS
 from .ducb import DUCB as DUCB
 from .exp3s import Exp3S as Exp3S
 from .explore_then_commit import ExploreThenCommit as ExploreThenCommit
@@ -16,6 +17,7 @@ from .master import MASTER as MASTER
 from .meta import META as META
 from .mucb import MUCB as MUCB
 from .oracle import Oracle as Oracle
+from .rawucb import RAWUCB as RAWUCB
 from .registry import POLICIES as POLICIES
 from .registry import make_policy as make_policy
 from .rexp3 import Rexp3 as Rexp3
@@ -24,6 +26,7 @@ from .snoozeit import SnoozeIt as SnoozeIt
 from .snoozeitk import SnoozeItK as SnoozeItK
 from .snoozeittight import SnoozeItTight as SnoozeItTight
 from .successive_elimination import SuccessiveElimination as SuccessiveElimination
+from .swlbsda import SWLBSDA as SWLBSDA
 from .swts import SWTS as SWTS
 from .swucb import SWUCB as SWUCB
 from .swucbsharp import SWUCBSharp as SWUCBSharp

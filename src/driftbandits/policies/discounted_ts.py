@@ -19,16 +19,19 @@ class DiscountedTS(Policy):
 
     A pull s steps ago weighs discount^s. With X an arm's sum of rewards and N its count, so weighted:
 
-    - ``posterior="gaussian"`` (Qi, Wang, Zhu): N(X/N, sigma^2/N), from a flat prior, so an arm never pulled goes first.
-      sigma bounds the standard deviation of the rewards: 1/2 fits everything in [0, 1].
+    - ``posterior="gaussian"``: N(X/N, sigma^2/N), from a flat prior, so an arm never pulled goes first. sigma bounds the
+      standard deviation of the rewards: 1/2 fits everything in [0, 1].
     - ``posterior="beta"`` (Raj and Kalyani): Beta(1 + X, 1 + N - X), for rewards of 0 and 1; a reward between is added
       as the fraction it is, others count as 0 or 1.
 
     Tuning: discount = 1 - delta^(2/3), so that pulls are remembered for as long as in SWTS's window. It must know
     delta, or be given ``discount``, which drift=0 would leave at 1. A step costs O(K).
 
-    Citation: V. Raj, S. Kalyani, "Taming Non-stationary Bandits: A Bayesian Approach", arXiv 1707.09727; H. Qi,
-    Y. Wang, L. Zhu, "Discounted Thompson Sampling for Non-Stationary Bandit Problems", arXiv 2305.10718.
+    The Beta form is published. The Gaussian form and the tuning to delta are this package's: the DS-TS of Qi, Wang and
+    Zhu draws otherwise and is ``DSTS`` here.
+
+    Citation: V. Raj, S. Kalyani, "Taming Non-stationary Bandits: A Bayesian Approach", arXiv 1707.09727, for the Beta
+    form; this package for the Gaussian one.
 
     >>> round(DiscountedTS(drift=1 / 4_800).parameters(2)["discount"], 6)
     0.996486
