@@ -16,6 +16,7 @@ def league(
     workers: int | None = None,
     horizon: int = 162_755,
     again: Annotated[bool, Parameter(negative="")] = False,
+    delays: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Play every policy on a fixed set of instances, and write the standings.
 
@@ -35,7 +36,12 @@ def league(
         T, the steps of every instance.
     again
         Play finished matches once more.
+    delays
+        Only what happens when rewards come late or choices are made in bundles: its table and its figure.
     """
+    if delays:
+        _delays(runs, seed, out, workers, again, horizon)
+        return
     from driftbandits._common.tables import print_table
     from driftbandits.research.league.league import league
 
@@ -52,6 +58,20 @@ def league(
         for policy, found in claim.verdicts.items():
             print(f"    {policy} {found.verdict}. {found.numbers}")
     print(f"wrote {out / 'league.html'}")
+
+
+def _delays(runs: int, seed: int, out: Path, workers: int | None, again: bool, horizon: int) -> None:
+    from driftbandits._common.tables import print_table
+    from driftbandits.research.league.league import delays
+
+    table = delays(runs, seed, out, workers=workers, again=again, horizon=horizon)
+    print_table(
+        table,
+        f"When rewards come late: T = {horizon:,}, {runs:,} runs, seed {seed}",
+        {column: "" if column == "policy" else ".2f" for column in table.columns},
+        caption="regret over AutoTS's at once: geometric means over drifting instances",
+    )
+    print(f"wrote {out / 'figures' / 'late.png'}")
 
 
 def recommend(

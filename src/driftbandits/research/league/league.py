@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.files import written_whole
 from driftbandits.instances.base import HORIZON
-from driftbandits.research.league.page import compose, shipped
+from driftbandits.research.league.delays import delay_standings, play_delays
+from driftbandits.research.league.page import compose, delay_drawing, shipped
 from driftbandits.research.league.play import play, run_table
 from driftbandits.research.league.standings import against, mean_regrets, standings
 from driftbandits.research.report.content import Content
@@ -45,9 +46,9 @@ def league(
     Matches played by an earlier call are kept; ``again`` plays them once more, needed after changing the package's
     code. Regrets depend on ``runs``, ``seed`` and ``horizon`` alone, never on ``workers``.
     """
-    settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_horizon(horizon, 2))
-    workers = None if workers is None else check_whole("workers", workers, 1)
+    settings, workers = _checked(runs, seed, horizon, workers)
     played = play(settings, out, workers, again)
+    late = play_delays(settings, out, workers, again)
     table = run_table(played, settings.horizon)
     ranked = standings(table)
     regrets = mean_regrets(table)
@@ -55,6 +56,27 @@ def league(
         table.write_parquet(temporary)
     with written_whole(out / "standings.csv") as temporary:
         shipped(against(regrets, set(regrets["policy"]))).write_csv(temporary)
-    content = compose(settings, played, table, ranked, out)
+    content = compose(settings, played, table, ranked, late, out)
     write_report(content, out)
     return League(table, ranked, content)
+
+
+def delays(
+    runs: int = RUNS,
+    seed: int = 0,
+    out: Path = Path("league"),
+    *,
+    workers: int | None = None,
+    again: bool = False,
+    horizon: int = HORIZON,
+) -> pl.DataFrame:
+    """The part of the league in which rewards come late, alone: ``delay_standings``, and its figure below ``out``."""
+    settings, workers = _checked(runs, seed, horizon, workers)
+    table = delay_standings(play_delays(settings, out, workers, again))
+    delay_drawing(table, out)
+    return table
+
+
+def _checked(runs: int, seed: int, horizon: int, workers: int | None) -> tuple[Settings, int | None]:
+    settings = Settings(check_whole("runs", runs, 1), check_whole("seed", seed, 0), check_horizon(horizon, 2))
+    return settings, None if workers is None else check_whole("workers", workers, 1)

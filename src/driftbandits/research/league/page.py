@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.versions import versions
+from driftbandits.research.league.delays import REFERENCE, delay_standings, plot_delays
 from driftbandits.research.league.figures import plot_ratios
-from driftbandits.research.league.matches import ABRUPT, matches
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, STATIONARY, matches
 from driftbandits.research.league.standings import OURS, by_family
 from driftbandits.research.league.verdicts import judge
-from driftbandits.research.report.content import Claim, Content, Page, Section
+from driftbandits.research.report.content import Claim, Content, Drawing, Page, Section
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.detections import detection_table, plot_detections
@@ -30,6 +31,12 @@ TITLES = {
     "lower_bound": "lower bound",
     "ns_per_step": "ns a step",
     "played": "drifting instances played",
+}
+
+DELAY_TABLES = {
+    "Drifting instances": (DRIFTING,),
+    "Stationary instances": (STATIONARY,),
+    "Instances that jump": (ABRUPT,),
 }
 
 
@@ -56,7 +63,12 @@ def page(settings: Settings) -> Page:
 
 
 def compose(
-    settings: Settings, played: dict[str, Simulation], runs: pl.DataFrame, table: pl.DataFrame, out: Path
+    settings: Settings,
+    played: dict[str, Simulation],
+    runs: pl.DataFrame,
+    table: pl.DataFrame,
+    late: pl.DataFrame,
+    out: Path,
 ) -> Content:
     """The page's content; draws its figures below ``out``."""
     judged = judge(runs)
@@ -65,7 +77,7 @@ def compose(
         seed=settings.seed,
         versions=versions("scipy", "matplotlib"),
         summary=_summary(settings, table, judged),
-        experiments=[_standings_section(runs, table, out)],
+        experiments=[_standings_section(runs, table, out), _delay_section(late, out)],
         claims=judged,
         facts=[_detection_section(settings, played, out)],
         left_open=[_reading(settings)],
@@ -109,6 +121,30 @@ def _standings_section(runs: pl.DataFrame, table: pl.DataFrame, out: Path) -> Se
     )
     rows = [{TITLES[key]: value for key, value in row.items()} for row in table.iter_rows(named=True)]
     return Section("standings", "Standings", [text], [drawing], {"Standings, by what a policy is told": rows})
+
+
+def _delay_section(late: pl.DataFrame, out: Path) -> Section:
+    text = (
+        "Real rewards are late: a click comes minutes after its page was shown, and many pages are sent at a time. "
+        f"Regret is over that of {REFERENCE} when it is told every reward at once, so that numbers can be compared "
+        "along rows (what it costs to learn late) and along columns (which policy to take). Policies that take rewards "
+        "in any order learn each when it comes; GLRUCB must learn in turn, and repeats an arm until it can go on. "
+        "“late 100”: each reward comes 100 steps late. “by 100”: 100 choices are made before any of their rewards."
+    )
+    tables = {
+        title: [{"policy": row.pop("policy"), **row} for row in delay_standings(late, kinds).iter_rows(named=True)]
+        for title, kinds in DELAY_TABLES.items()
+    }
+    return Section("late", "Late rewards and bundles", [text], [delay_drawing(delay_standings(late), out)], tables)
+
+
+def delay_drawing(table: pl.DataFrame, out: Path) -> Drawing:
+    """The figure of ``delay_standings``, as files below ``out``."""
+    caption = (
+        f"Regret over that of {REFERENCE} told every reward at once, geometric mean over drifting instances. Left: "
+        "each reward comes so many steps late. Right: so many choices are made before any of their rewards is known."
+    )
+    return save_drawing(out, "late", "When rewards come late", caption, {"ours": lambda: plot_delays(table)})
 
 
 def _detection_section(settings: Settings, played: dict[str, Simulation], out: Path) -> Section:
