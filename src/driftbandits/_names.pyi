@@ -20,7 +20,7 @@ from .policies.base import records as records
 from .research import studies as studies
 from .simulation.detections import detection_table as detection_table
 from .simulation.detections import plot_detections as plot_detections
-from .simulation.simulate import Simulation as Simulation
+from .simulation.result import Simulation as Simulation
 from .simulation.simulate import simulate as simulate
 from .simulation.trajectory import trajectory as trajectory
 from .store import Store as Store

@@ -13,7 +13,7 @@ from driftbandits.research.paper import claims
 from driftbandits.research.paper.evidence import decide
 from driftbandits.research.paper.experiments import ALGORITHM_1, FORMS, RIVALS
 from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 
 
 def three(printed: float, released: float, calibrated: float, **others: float) -> Simulation:

@@ -17,7 +17,7 @@ from driftbandits.research.paper.sections import Material
 from driftbandits.research.paper.summary import summary
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Section
 from driftbandits.research.report.parts import Settings
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 from driftbandits.theory.bounds import episode_regret
 
 T = 1_000

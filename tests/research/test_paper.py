@@ -29,7 +29,8 @@ from driftbandits.research.paper.experiments import (
 from driftbandits.research.paper.figures import plot_confidence, plot_drifts, plot_instances, plot_policies
 from driftbandits.research.paper.left_open import left_open
 from driftbandits.research.report.content import FAILS, HOLDS
-from driftbandits.simulation.simulate import Simulation, simulate
+from driftbandits.simulation.result import Simulation
+from driftbandits.simulation.simulate import simulate
 
 RUNS = 20
 NOISE = np.random.default_rng(0).normal(size=RUNS)

@@ -313,8 +313,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"seed": -1}, "seed must be a whole number"),
     ({"checkpoints": 0}, "checkpoints must be"),
     ({"policies": {}}, "at least one policy"),
-    ({"policies": db.RoundRobin()}, "at least one policy"),
-    ({"policies": {"it": db.RoundRobin}}, "'it' must be an object with init, select and update; got <class"),
+    ({"policies": []}, "at least one policy"),
+    ({"policies": {"it": db.RoundRobin}}, r"RoundRobin is a class, .* write RoundRobin\(...\)"),
     ({"policies": {"it": 3}}, "'it' must be an object with init, select and update; got 3"),
     ({"noise": 0.5}, "noise must be a noise model.*got 0.5"),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import secrets
 from collections.abc import Sequence
 from typing import Any, TypeGuard
 
@@ -34,6 +35,11 @@ def check_whole(name: str, value: float, low: int, high: float = math.inf) -> in
         limit = f"at least {low:,}" if open_end else f"from {low:,} to {high:,}"
         raise InputError(f"{name} must be a whole number, {limit}; got {shown(value)}")
     return int(value)
+
+
+def check_seed(seed: float | None, high: float = math.inf) -> int:
+    """A seed as a whole number from 0 on; None asks for a new one, taken from the system's randomness."""
+    return secrets.randbits(32) if seed is None else check_whole("seed", seed, 0, high)
 
 
 def check_horizon(horizon: float, low: int = 1) -> int:

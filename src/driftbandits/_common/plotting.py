@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,21 +40,132 @@ _STYLE: Any = {
     "grid.alpha": 0.25,
     "legend.frameon": False,
     "lines.linewidth": 1.8,
-    "svg.hashsalt": "driftbandits",
-    "svg.fonttype": "path",
-    "pdf.fonttype": 42,
 }
+_COLUMN: Any = {"font.size": 8, "axes.titlesize": 8.5, "lines.linewidth": 1.2, "legend.fontsize": 7}
+"""The same in one column of a journal."""
+NARROW = 4.2
+"""Inches: narrower figures are drawn for one column (3.3 in), with small letters, few ticks and the legend below."""
+MOST_INSIDE = 6
+"""With more curves the legend stands beside them."""
 
 
 @contextmanager
 def canvas(rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **options: Any) -> Iterator[Any]:
     """A figure in the common style, made without pyplot, so that it needs no display and leaks nothing."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=size)
+    from driftbandits._common.figure import ShownFigure
+
+    with mpl.rc_context(_STYLE | (_COLUMN if size[0] < NARROW else {})):
+        figure = ShownFigure(figsize=size)
         yield figure, figure.subplots(rows, columns, **options)
+
+
+@contextmanager
+def panel(
+    ax: Axes | None, figsize: tuple[float, float] | None, size: tuple[float, float], title: str | None
+) -> Iterator[tuple[Figure, Axes]]:
+    """The axes that a caller gave, or those of a new figure of ``figsize``, or else of ``size``; with their title.
+
+    Axes of another figure keep that figure's style, so that everything in it looks alike.
+    """
+    if ax is not None:
+        from matplotlib.axes import Axes
+
+        if not isinstance(ax, Axes):
+            raise InputError(f"ax must be axes of matplotlib, as from plt.subplots(); got {type(ax).__name__}")
+        if figsize is not None:
+            raise InputError(
+                "figsize is the size of a new figure, and ax belongs to one that has a size: give one of them"
+            )
+        yield ax.get_figure(root=True), ax  # type: ignore[misc]
+        ax.set_title(title or "")
+        return
+    with canvas(size=size if figsize is None else check_size(figsize)) as (figure, axes):
+        yield figure, axes
+        axes.set_title(title or "")
+
+
+def check_size(figsize: Any) -> tuple[float, float]:
+    """Width and height of a figure in inches.
+
+    >>> check_size((3.3, 0))
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: figsize must be width and height in inches, each from 0.5 to 100; got (3.3, 0)
+    """
+    try:
+        width, height = (float(side) for side in figsize)
+        if 0.5 <= width <= 100 and 0.5 <= height <= 100:
+            return width, height
+    except (TypeError, ValueError):
+        pass
+    raise InputError(f"figsize must be width and height in inches, each from 0.5 to 100; got {figsize!r}")
+
+
+def width_of(axes: Axes) -> float:
+    """The width of axes in inches, nearly: before their figure is laid out."""
+    figure = axes.get_figure(root=True)
+    return 0.0 if figure is None else float(axes.get_position().width * figure.get_figwidth())
+
+
+def is_narrow(axes: Axes) -> bool:
+    """Whether axes are as narrow as those of a figure in one column."""
+    return width_of(axes) < 0.8 * NARROW
+
+
+def ticks_across(axes: Axes) -> int:
+    """How many numbers such as 100,000 fit below axes."""
+    return max(2, min(6, int(width_of(axes) / 0.7)))
+
+
+def place_legend(figure: Figure, axes: Axes, ours: bool, note: str = "") -> None:
+    """The legend where it covers no curve: inside if curves are few, below in a narrow figure of ours, else beside.
+
+    A ``note`` to the figure stands below everything.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    many, small = len(labels) > MOST_INSIDE, {"fontsize": 7, "color": "0.35"}
+    if not ours:
+        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+        axes.legend(fontsize="small" if is_narrow(axes) else None, **(beside if many else {}))
+    elif is_narrow(axes):
+        columns = 3 if max(map(len, labels), default=0) <= 8 else 2
+        below = figure.legend(handles, labels, ncols=columns, loc="outside lower center", title=note or None)
+        below.get_title().set(**small)
+    else:
+        figure.legend(handles, labels, loc="outside right upper") if many else axes.legend()
+        figure.supxlabel(note, fontsize=8, color=small["color"])
+
+
+def chosen(names: Iterable[str], wanted: Sequence[str] | str | None, what: str = "policy") -> list[str]:
+    """Those of ``names`` that a figure shall show: all, or the ``wanted`` ones in their order.
+
+    >>> chosen(["a", "b"], ["c"])
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: no policy is called 'c'; there are a, b
+    """
+    known = list(names)
+    if wanted is None:
+        return known
+    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"no {what} is called {name!r}; there are {', '.join(known)}")
+    if not wanted:
+        raise InputError(f"a figure shows at least one {what}; there are {', '.join(known)}")
+    return wanted
+
+
+def logarithmic(axes: Axes, log: bool | str) -> tuple[bool, bool]:
+    """Make both axes logarithmic (True), or one ("x", "y"), or none (False); which of x and y became so."""
+    if log not in (True, False, "x", "y"):
+        raise InputError(f'log must be True, False, "x" or "y"; got {log!r}')
+    x_log, y_log = log in (True, "x"), log in (True, "y")
+    if x_log:
+        axes.set_xscale("log")
+    if y_log:
+        axes.set_yscale("log")
+    return x_log, y_log
 
 
 def line_style(index: int) -> dict[str, Any]:
@@ -81,8 +192,10 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 200) ->
     """Write a figure as .png, .svg or .pdf, by the name's ending; no date inside, so equal runs give equal files."""
     import matplotlib as mpl
 
+    from driftbandits._common.figure import FILES
+
     ending = figure_ending(path)
-    with mpl.rc_context(_STYLE), written_whole(path) as temporary:
+    with mpl.rc_context(FILES), written_whole(path) as temporary:
         figure.savefig(temporary, format=ending, dpi=dpi, metadata=DATELESS[ending])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 from urllib.parse import quote
@@ -18,8 +18,11 @@ from driftbandits.live.decisions import (
     Decision,
     ExpiredError,
     Outcome,
+    Rewards,
     TooOldError,
     UnknownDecisionError,
+    id_of,
+    pairs_of,
 )
 
 Found = TypeVar("Found")
@@ -67,17 +70,17 @@ def ask_many(id: str, count: int) -> Call[list[Decision]]:
     return Call("POST", f"{_at(id)}/ask_many", {"count": count}, lambda found: [*map(_decision, found["decisions"])])
 
 
-def tell(id: str, decision: str, reward: float) -> Call[Outcome]:
+def tell(id: str, decision: str | Decision, reward: float) -> Call[Outcome]:
     """One reward."""
     if not is_reward(reward):
         raise InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}")
-    body = {"id": decision, "reward": float(reward)}
+    body = {"id": id_of(decision), "reward": float(reward)}
     return Call("POST", f"{_at(id)}/tell", body, lambda found: Outcome(found["outcome"]))
 
 
-def tell_many(id: str, rewards: Iterable[tuple[str, float]]) -> tuple[list[Outcome], Call[list[Outcome]] | None]:
+def tell_many(id: str, rewards: Rewards) -> tuple[list[Outcome], Call[list[Outcome]] | None]:
     """Many rewards. JSON has no NaN: such rewards are refused here; nothing is sent if no other is left."""
-    told = list(rewards)
+    told = pairs_of(rewards)
     outcomes = [Outcome.INVALID] * len(told)
     sent = [index for index, (_, reward) in enumerate(told) if is_reward(reward)]
 
@@ -92,7 +95,7 @@ def tell_many(id: str, rewards: Iterable[tuple[str, float]]) -> tuple[list[Outco
 
 def explain(id: str, decision: Decision | str) -> Call[dict[str, Any]]:
     """Why."""
-    name = decision.id if isinstance(decision, Decision) else decision
+    name = id_of(decision)
     return _get(f"{_at(id)}/explain/{quote(name, safe='')}", dict)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,7 +14,7 @@ import httpx
 from driftbandits._common.files import written_whole
 from driftbandits.client import calls
 from driftbandits.client.calls import Call, Found, RefusedError, UnavailableError
-from driftbandits.live.decisions import Decision, Outcome
+from driftbandits.live.decisions import Decision, Outcome, Rewards
 
 
 class Client:
@@ -124,11 +124,11 @@ class RemoteSession:
         """So many Decisions at once, all made from what is known now."""
         return self._client.do(calls.ask_many(self.id, count))
 
-    def tell(self, id: str, reward: float) -> Outcome:
-        """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
+    def tell(self, id: str | Decision, reward: float) -> Outcome:
+        """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
         return self._client.do(calls.tell(self.id, id, reward))
 
-    def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
+    def tell_many(self, rewards: Rewards) -> list[Outcome]:
         """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else self._client.do(call)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_drift, check_horizon, check_whole
+from driftbandits._common.checks import check_drift, check_horizon, check_names, check_whole
 from driftbandits._common.files import written_whole
+from driftbandits._common.frames import as_polars, is_frame
+from driftbandits._common.notebook import html_curves, html_facts, written
 from driftbandits.errors import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 P = ParamSpec("P")
@@ -40,24 +44,56 @@ FAMILIES: dict[str, Callable[..., Instance]] = {}
 class Instance:
     """Reward means of K >= 2 arms over T >= 1 steps, all in [0, 1]; ``means[t, a]`` is mu_(a, t+1) of the paper.
 
-    ``drift``, when given, is a promise that is checked: no mean may move by more in one step.
+    ``means`` is a table of numbers, one row a step, or a data frame, whose columns name the arms unless ``arms`` does.
+    ``drift``, when given, is a promise that is checked: no mean may move by more in one step. Two instances are equal
+    when their names, arms and means are.
 
     >>> instance = Instance([[0.5, 0.4], [0.5, 0.5], [0.5, 0.6]], drift=0.1)
     >>> instance.horizon, instance.n_arms, round(instance.drift_limit, 6)
     (3, 2, 0.1)
     >>> instance.best_arm.tolist(), instance.gap.round(6).tolist()
     ([0, 0, 1], [0.1, 0.0, 0.1])
+    >>> instance.arms, Instance([[0.5, 0.4]], arms=["red", "blue"]).arms
+    (('arm 0', 'arm 1'), ('red', 'blue'))
     """
 
-    def __init__(self, means: Any, *, name: str = "instance", drift: float | None = None) -> None:
+    def __init__(
+        self,
+        means: Any,
+        *,
+        name: str = "instance",
+        drift: float | None = None,
+        arms: Sequence[str] | None = None,
+    ) -> None:
+        if is_frame(means):
+            frame = as_polars(means)
+            means, arms = frame.to_numpy(), column_names(frame.columns) if arms is None else arms
         self.means = _checked(means)
         self.name = name
         self.drift = drift
         """The drift limit that was declared, if one was: to ``Instance``, or to the family that made it."""
+        self.named_arms = None if arms is None else self._check_arms(arms)
+        """The names that arms were given; None if they have none but their numbers."""
         self.recipe: dict[str, Any] | None = None
         """How to build the instance again, when a family made it."""
         if drift is not None:
             self._check_drift(drift)
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """What tables and figures call the arms: the names they were given, or "arm 0", "arm 1", ..."""
+        return self.named_arms or tuple(f"arm {arm}" for arm in range(self.n_arms))
+
+    def with_arms(self, arms: Sequence[str]) -> Instance:
+        """The same instance with names for its arms.
+
+        >>> from driftbandits import instances
+        >>> instances.toggling().with_arms(["red", "blue"]).arms
+        ('red', 'blue')
+        """
+        named = copy.copy(self)
+        named.named_arms = self._check_arms(arms)
+        return named
 
     @property
     def horizon(self) -> int:
@@ -90,26 +126,43 @@ class Instance:
         top = np.partition(self.means, -2, axis=1)
         return np.asarray(top[:, -1] - top[:, -2])
 
-    def plot(self) -> Figure:
-        """The means of every arm against time."""
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        figsize: tuple[float, float] | None = None,
+        log: bool = False,
+        arms: Sequence[str] | str | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """The means of every arm against time, or of those that ``arms`` names.
+
+        Drawn into the axes ``ax``, or a new figure of ``figsize`` inches; ``log`` makes time logarithmic. ``title`` is
+        the instance's name unless given.
+        """
         from driftbandits._common import plotting as figures
 
+        shown = figures.chosen(self.arms, arms, "arm")
         figure: Figure
-        with figures.canvas(size=(7.0, 3.4)) as (figure, axes):
+        with figures.panel(ax, figsize, (7.0, 3.4), self.name if title is None else title) as (figure, axes):
             at = figures.thin(self.horizon)
             marker = "o" if self.horizon == 1 else None  # a line through one point is invisible
-            for arm in range(self.n_arms):
-                label, style = f"arm {arm}", figures.line_style(arm)
-                axes.plot(at + 1, self.means[at, arm], label=label, marker=marker, **style)
-            axes.set(xlabel="step t", ylabel="mean reward", title=self.name)
+            for name in shown:
+                arm = self.arms.index(name)
+                axes.plot(at + 1, self.means[at, arm], label=name, marker=marker, **figures.line_style(arm))
+            axes.set(xlabel="step t", ylabel="mean reward")
             if np.ptp(self.means) > 0.1:  # smaller differences could not be seen on the whole of [0, 1]
                 axes.set_ylim(-0.02, 1.02)
             if self.horizon == 1:
                 axes.set_xlim(0, 2)
-            axes.xaxis.get_major_locator().set_params(integer=True)
-            figures.thousands(axes.xaxis)
-            if self.n_arms <= MOST_LABELS:
-                figure.legend(ncols=min(self.n_arms, 5), loc="outside lower center")
+            if not figures.logarithmic(axes, "x" if log else False)[0]:
+                figures.thousands(axes.xaxis, figures.ticks_across(axes))
+            if len(shown) <= MOST_LABELS:  # below, since the curves may be anywhere
+                columns = min(len(shown), 3 if figures.is_narrow(axes) else 5)
+                if ax is None:
+                    figure.legend(ncols=columns, loc="outside lower center")
+                else:
+                    axes.legend(ncols=columns, loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize="small")
         return figure
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -122,15 +175,49 @@ class Instance:
         with written_whole(path) as temporary:
             if ending == ".npz":
                 with temporary.open("wb") as file:  # given a name, numpy would add its own ending to "means.NPZ"
-                    np.savez_compressed(file, means=self.means)
+                    named = {} if self.named_arms is None else {"arms": np.array(self.named_arms)}
+                    np.savez_compressed(file, means=self.means, **named)
             else:
                 import polars as pl
 
-                table = pl.DataFrame({f"arm_{arm}": self.means[:, arm] for arm in range(self.n_arms)})
+                names = self.named_arms or [unnamed(arm) for arm in range(self.n_arms)]
+                table = pl.DataFrame({name: self.means[:, arm] for arm, name in enumerate(names)})
                 table.write_csv(temporary) if ending == ".csv" else table.write_parquet(temporary)
 
     def __repr__(self) -> str:
         return f"<Instance {self.name}: T={self.horizon:,}, K={self.n_arms}, drift_limit={self.drift_limit:.3g}>"
+
+    def _repr_html_(self) -> str:
+        from driftbandits._common.plotting import COLOURS, thin
+
+        arms = range(min(self.n_arms, MOST_LABELS))
+        at = thin(self.horizon, 160)
+        colours = [COLOURS[arm % len(COLOURS)] for arm in arms]
+        small = np.ptp(self.means) <= 0.1  # as in the figure
+        low, high = (float(self.means.min()), float(self.means.max())) if small else (0.0, 1.0)
+        picture = html_curves([self.means[at, arm].tolist() for arm in arms], colours, low, high)
+        facts: dict[str, Any] = {"horizon T": self.horizon, "arms K": self.n_arms, "drift limit": self.drift_limit}
+        if self.drift is not None:
+            facts["drift declared"] = self.drift
+        if self.named_arms is not None:
+            more = f", and {self.n_arms - len(arms):,} more" if self.n_arms > len(arms) else ""
+            facts["arms"] = ", ".join(self.named_arms[: len(arms)]) + more
+        note = f"the means, from {written(low)} to {written(high)}, against time"
+        return html_facts(facts, f"Instance {self.name}", note) + picture
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instance):
+            return NotImplemented
+        mine, theirs = (self.name, self.arms), (other.name, other.arms)
+        return mine == theirs and np.array_equal(self.means, other.means)
+
+    def __hash__(self) -> int:
+        return hash((self.means.shape, self.means[0].tobytes(), self.means[-1].tobytes()))
+
+    def _check_arms(self, arms: Sequence[str]) -> tuple[str, ...]:
+        if len(names := check_names("arms", arms)) != self.n_arms:
+            raise InputError(f"arms must name all {self.n_arms} arms, and names {len(names)}: {arms!r}")
+        return tuple(names)
 
     def _check_drift(self, drift: float) -> None:
         check_drift(drift)
@@ -144,7 +231,26 @@ class Instance:
             )
 
 
+def unnamed(arm: int) -> str:
+    """The column of an arm without a name, in a file."""
+    return f"arm_{arm}"
+
+
+def column_names(columns: Sequence[str]) -> list[str] | None:
+    """The names of arms that a table's columns tell; None if they tell numbers alone, or nothing.
+
+    >>> column_names(["red", "blue"]), column_names(["arm_0", "arm_1"]), column_names(["0", "1"])
+    (['red', 'blue'], None, None)
+    """
+    names = [name.strip() for name in columns]
+    numbers = all(name in (str(arm), unnamed(arm), f"column_{arm}") for arm, name in enumerate(names))
+    return None if numbers or not all(names) or len(set(names)) < len(names) else names
+
+
 def _checked(means: Any) -> Array:
+    if np.ma.is_masked(means):
+        step, arm = (int(place[0]) + 1 for place in np.nonzero(np.atleast_2d(np.ma.getmaskarray(means))))
+        raise InputError(f"every mean must be known; arm {arm - 1} at step {step} is masked: fill it, or cut it off")
     try:
         table = np.array(means, dtype=np.float64, order="C")  # a copy: the caller may go on changing theirs
     except (TypeError, ValueError) as error:

@@ -11,15 +11,17 @@ from driftbandits.instances import FAMILIES, Instance
 
 def describe_instance(instance: Instance) -> dict[str, Any]:
     """An instance as JSON: its family and arguments, or else its means, compressed."""
+    named = {} if instance.named_arms is None else {"arms": list(instance.named_arms)}
     if instance.recipe is not None:
-        return {"name": instance.name, **instance.recipe}
-    return {"name": instance.name, "means": plain(instance.means)}
+        return {"name": instance.name, **instance.recipe, **named}
+    return {"name": instance.name, "means": plain(instance.means), **named}
 
 
 def build_instance(description: dict[str, Any]) -> Instance:
     """What ``describe_instance`` described."""
     if "means" in description:
-        return Instance(rich(description["means"]), name=description["name"])
+        return Instance(rich(description["means"]), name=description["name"], arms=description.get("arms"))
     if description["family"] not in FAMILIES:
         raise InputError(f"unknown instance family {description['family']!r}; known: {', '.join(sorted(FAMILIES))}")
-    return FAMILIES[description["family"]](**description["arguments"])
+    made = FAMILIES[description["family"]](**description["arguments"])
+    return made.with_arms(description["arms"]) if "arms" in description else made

@@ -6,13 +6,13 @@ import os
 import zipfile
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits.errors import InputError
-from driftbandits.instances.base import FAMILIES, Instance
+from driftbandits.instances.base import FAMILIES, Instance, column_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,8 +24,9 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, Runt
 def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
     """The instance in a file as ``Instance.save`` writes it: one row a step, one column an arm.
 
-    A .csv file begins with a line of column names; a .npz file holds the array ``means``. ``drift``, when given, is a
-    promise that is checked: no mean may move by more in one step. The instance has no recipe: the file may change.
+    A .csv file begins with a line of column names, which name the arms; a .npz file holds the array ``means``, and may
+    hold ``arms``. ``drift``, when given, is a promise that is checked: no mean may move by more in one step. The
+    instance has no recipe: the file may change.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +45,8 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
     try:
         if file.stat().st_size == 0:
             raise InputError("the file is empty; save the instance again")
-        return Instance(reader(file), name=file.stem, drift=drift)
+        means, arms = reader(file)
+        return Instance(means, name=file.stem, drift=drift, arms=arms)
     except InputError as error:
         raise InputError(f"cannot use {file}: {error}") from error
     except OSError as error:
@@ -55,19 +57,24 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
 FAMILIES["table"] = table
 
 
-def _from_npz(file: Path) -> Array:
+Found: TypeAlias = tuple[Array, list[str] | None]
+"""Means, and the names of arms if there are any."""
+
+
+def _from_npz(file: Path) -> Found:
     try:
         with file.open("rb") as stream, np.load(stream) as archive:
             names = list(archive)
             means = archive["means"] if "means" in names else None
+            arms = archive["arms"].tolist() if "arms" in names else None
     except DAMAGED as error:
         raise InputError("it is damaged, or not a .npz archive of numbers; save the instance again") from error
     if means is None:
         raise InputError(f"it has no array named means; its arrays are: {', '.join(names) or 'none'}")
-    return np.asarray(means)
+    return np.asarray(means), arms
 
 
-def _from_csv(file: Path) -> Array:
+def _from_csv(file: Path) -> Found:
     import polars as pl
 
     try:
@@ -80,7 +87,7 @@ def _from_csv(file: Path) -> Array:
     return _numbers(frame)
 
 
-def _from_parquet(file: Path) -> Array:
+def _from_parquet(file: Path) -> Found:
     import polars as pl
 
     try:
@@ -90,7 +97,7 @@ def _from_parquet(file: Path) -> Array:
     return _numbers(frame)
 
 
-def _numbers(frame: pl.DataFrame) -> Array:
+def _numbers(frame: pl.DataFrame) -> Found:
     """The columns as one array of numbers, or an error that names the first cell that is none."""
     import polars as pl
 
@@ -105,7 +112,19 @@ def _numbers(frame: pl.DataFrame) -> Array:
             cell = "an empty cell" if column[row] is None else f"{column[row]!r}"
             raise InputError(f"column {name!r} has {cell} where step {row + 1} needs a number in [0, 1]")
         columns.append(values.to_numpy())
-    return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+    if columns:
+        _refuse_index(frame.columns[0], columns[0])
+    return np.column_stack(columns) if columns else np.empty((len(frame), 0)), column_names(frame.columns)
+
+
+def _refuse_index(name: str, values: Array) -> None:
+    """Whole numbers that count the rows are no means: most likely the index that pandas writes unless told not to."""
+    counts = len(values) > 2 or name.strip().lower() in ("", "index", "unnamed: 0")
+    if counts and len(values) > 1 and values[0] in (0, 1) and (np.diff(values) == 1).all():
+        raise InputError(
+            f"its first column, {name!r}, counts the rows ({values[0]:.0f}, {values[1]:.0f}, ...) as an index does: "
+            "leave it out, as by to_csv(index=False)"
+        )
 
 
 def _is_number(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -73,6 +74,26 @@ def step_of(id: Any, name: str) -> int | None:
     prefix, dash, digits = id.rpartition("-") if isinstance(id, str) else ("", "", "")
     made = dash and prefix == name and digits.isascii() and digits.isdecimal() and len(digits) < 19
     return int(digits) if made and digits[0] != "0" else None
+
+
+Rewards: TypeAlias = Iterable[tuple[str | Decision, float]] | Mapping[str, float] | Mapping[Decision, float]
+"""Rewards of many Decisions: pairs, or a mapping; each Decision is given itself or by its id."""
+
+
+def id_of(decision: str | Decision) -> str:
+    """The id of a Decision that is given itself or by its id."""
+    return decision.id if isinstance(decision, Decision) else decision
+
+
+def pairs_of(rewards: Rewards) -> list[tuple[str, float]]:
+    """Ids and rewards."""
+    pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+    try:
+        return [(id_of(decision), reward) for decision, reward in pairs]
+    except (TypeError, ValueError):
+        raise InputError(
+            "rewards must be pairs of a Decision, or its id, and its reward, as in {'d-1': 0.7} or [('d-1', 0.7)]"
+        ) from None
 
 
 class UnknownDecisionError(InputError):

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD, check_whole, shown
+from driftbandits._common.checks import LARGEST_REWARD, check_seed, check_whole, shown
 from driftbandits._common.packing import pack, unpack, unpack_state
 from driftbandits._compile.loops import make_select, make_update
 from driftbandits._compile.player import Player
 from driftbandits.errors import InputError
+from driftbandits.live.shown import as_html, in_a_line
+from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies.base import Policy
 
 MOST_ARMS = 1_000_000
@@ -31,10 +33,10 @@ class Online:
     1
     """
 
-    def __init__(self, policy: Any, n_arms: int, seed: int = 0) -> None:
+    def __init__(self, policy: Any, n_arms: int, seed: int | None = 0) -> None:
         self.policy = policy
         self.n_arms = check_whole("n_arms", n_arms, 1, MOST_ARMS)
-        self.rng = np.random.Generator(np.random.SFC64(check_whole("seed", seed, 0)))
+        self.rng = np.random.Generator(np.random.SFC64(check_seed(seed)))
         self._player = Player(policy, self.n_arms, lambda step: self.rng)
         self._generator = self._player.random(self.rng)
         # Compile now, so that the first step takes no longer than the others.
@@ -87,6 +89,17 @@ class Online:
         header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
         self.rng.bit_generator.state = header["rng"]
         self._player.resume(state, header["step"])
+
+    def __repr__(self) -> str:
+        return in_a_line("Online", self._facts())
+
+    def _repr_html_(self) -> str:
+        playing = self._player.stage.policy
+        belief = playing.belief(self.state) if isinstance(playing, Policy) else Belief()
+        return as_html("Online", self._facts(), [f"arm {arm}" for arm in range(self.n_arms)], belief)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"policy": self.policy, "arms": self.n_arms, "steps": self._player.step}
 
     # Copies and pickles go through the snapshot: compiled loops and addresses of random generators can't be copied.
 

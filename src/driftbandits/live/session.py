@@ -11,6 +11,7 @@ from typing import Any
 from driftbandits._common.checks import (
     LARGEST_REWARD,
     check_names,
+    check_seed,
     check_share,
     check_timeout,
     check_whole,
@@ -25,17 +26,21 @@ from driftbandits.live.decisions import (
     Event,
     ExpiredError,
     Outcome,
+    Rewards,
     Settled,
     Told,
     TooOldError,
     UnknownDecisionError,
+    id_of,
     make_asked,
     make_decision,
     make_told,
+    pairs_of,
     step_of,
 )
 from driftbandits.live.explanation import Explanation, explain_choice
 from driftbandits.live.learners import make_learner
+from driftbandits.live.shown import as_html, in_a_line, listed
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.policies import AutoTS, Policy
 
@@ -73,7 +78,7 @@ class Session:
         self,
         policy: Policy | None = None,
         arms: Sequence[str] = (),
-        seed: int = 0,
+        seed: int | None = 0,
         *,
         timeout: float | None = None,
         default_reward: float | None = None,
@@ -85,7 +90,7 @@ class Session:
         policy = AutoTS() if policy is None else policy
         if not isinstance(policy, Policy):
             raise InputError(f"a Session needs a policy derived from Policy; got {policy!r}")
-        self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_whole("seed", seed, 0, 2**64 - 1)
+        self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_seed(seed, 2**64 - 1)
         self.timeout, self.default_reward = check_timeout(timeout), default_reward
         if default_reward is not None and not is_reward(default_reward):
             raise InputError(
@@ -148,19 +153,27 @@ class Session:
         names = map(self.arms.__getitem__, chosen)
         return list(map(make_decision, zip(ids, names, steps, repeat(due), strict=False)))
 
-    def tell(self, id: str, reward: float) -> Outcome:
-        """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
+    def tell(self, id: str | Decision, reward: float) -> Outcome:
+        """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
+        id = id_of(id)
         outcome = self.tell_many([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
             return outcome
         raise self.refusal(outcome, id, reward)
 
-    def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
-        """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
+    def tell_many(self, rewards: Rewards) -> list[Outcome]:
+        """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing.
+
+        ``rewards`` are pairs of a Decision, or its id, and its reward; or a mapping of the one to the other.
+
+        >>> session = Session(arms=["red", "blue"])
+        >>> session.tell_many(dict.fromkeys(session.ask_many(2), 1.0)), session.tell_many({"d-1": 1.0})
+        ([<Outcome.NEW: 'new'>, <Outcome.NEW: 'new'>], [<Outcome.AGAIN: 'again'>])
+        """
         now = self._settled_now()
         meant: dict[str, float] = {}
         outcomes = []
-        for id, reward in rewards:
+        for id, reward in pairs_of(rewards):
             outcome = self._judge(id, reward, meant)
             if outcome is NEW:
                 meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
@@ -184,7 +197,7 @@ class Session:
 
     def explain(self, decision: Decision | str) -> Explanation:
         """Why that arm: what the policy knew and believed at that Decision."""
-        id = decision.id if isinstance(decision, Decision) else decision
+        id = id_of(decision)
         step = step_of(id, self.name)
         if step is None or step > self.step:
             raise self.refusal(Outcome.UNKNOWN, id, None)
@@ -267,6 +280,19 @@ class Session:
         """Pickled as its snapshot. A clock that was given is pickled too; the default one starts again."""
         clock = None if self._usual_clock else self.clock
         return restore_session, (type(self), self.snapshot(), clock)
+
+    # What Python and notebooks ask
+
+    def __repr__(self) -> str:
+        return in_a_line(f"Session {self.name}", self._facts())
+
+    def _repr_html_(self) -> str:
+        now = self._learner.past(self.learnt)
+        return as_html(f"Session {self.name}", self._facts(), self.arms, now.stage.policy.belief(now.state))
+
+    def _facts(self) -> dict[str, Any]:
+        counts = {"asked": self.step, "learnt": self.learnt, "open": self.open}
+        return {"policy": self.policy, "arms": listed(self.arms), **counts, "seed": self.seed}
 
     # Odds and ends
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
+from driftbandits._common.notebook import html_facts
 from driftbandits._compile.kernels import Compiled
 from driftbandits._compile.player import ENDLESS, Stage
 from driftbandits.errors import InputError
@@ -91,6 +93,21 @@ class Policy(Compiled):
     def belief(self, state: Any) -> Belief:
         """What the policy thinks of the arms; empty for a policy that keeps no estimates."""
         return Belief()
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The hyper-parameters by name, as scikit-learn asks for them: its ``clone`` then copies a policy.
+
+        >>> from driftbandits import SWUCBSharp
+        >>> SWUCBSharp(horizon=1_000, drift=0.01).get_params()["horizon"]
+        1000
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self)} if is_dataclass(self) else {}
+
+    def _repr_html_(self) -> str:
+        given = {name: value for name, value in self.get_params().items() if value is not None}
+        fewest = self.arms[0]
+        chosen = {f"{name} (chosen, {fewest} arms)": value for name, value in self.parameters(fewest).items()}
+        return html_facts({**given, **chosen}, type(self).__name__)
 
     def check_arms(self, n_arms: int) -> None:
         """Raise InputError when the policy is not defined for so many arms."""

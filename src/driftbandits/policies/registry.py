@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection
-from dataclasses import fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from driftbandits import policies
@@ -57,3 +57,54 @@ def make_policy(name: str, instance: Instance | None = None, /, **known: Any) ->
     wanted = {field.name for field in fields(POLICIES[name])}  # type: ignore[arg-type]
     told = {} if instance is None else told_by(instance, wanted - known.keys())
     return POLICIES[name](**told, **{key: value for key, value in known.items() if key in wanted})
+
+
+def name_policies(given: Any, make: Callable[[str], Any]) -> dict[str, Any]:
+    """Policies by name, from a mapping, a list, or one alone; ``make`` makes those that are names of this package's.
+
+    Without a name of its own a policy has that of its class, and of several of one class each also has what differs.
+
+    >>> from driftbandits.policies import SWUCB
+    >>> list(name_policies([SWUCB(window=50, xi=0.6), SWUCB(window=90, xi=0.6), "UCB1"], make_policy))
+    ['SWUCB(window=50)', 'SWUCB(window=90)', 'UCB1']
+    """
+    if isinstance(given, Mapping):
+        named = {name: make(each) if isinstance(each, str) else each for name, each in given.items()}
+    else:
+        listed = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+        made = [make(each) if isinstance(each, str) else each for each in listed]
+        for each in made:
+            _check_policy(type(each).__name__, each)
+        named = dict(zip(_names_of(made), made, strict=True))
+    if not named:
+        raise InputError('policies must hold at least one policy, as in {"SnoozeIt": SnoozeIt(horizon=..., drift=...)}')
+    for name, policy in named.items():
+        if not isinstance(name, str):
+            raise InputError(f"the name of a policy must be text; got {name!r}")
+        _check_policy(name, policy)
+    return named
+
+
+def _check_policy(name: str, policy: Any) -> None:
+    if isinstance(policy, type):
+        raise InputError(f"{policy.__name__} is a class, and a policy is made of it: write {policy.__name__}(...)")
+    if not all(hasattr(policy, verb) for verb in ("init", "select", "update")):
+        raise InputError(f"policy {name!r} must be an object with init, select and update; got {policy!r}")
+
+
+def _names_of(made: Sequence[Any]) -> list[str]:
+    """The names of classes; where several share one, followed by the parameters in which they differ."""
+    names = []
+    for policy in made:
+        alike = [other for other in made if type(other) is type(policy)]
+        differing = [
+            field.name
+            for field in (fields(policy) if is_dataclass(policy) else ())
+            if len({repr(getattr(other, field.name)) for other in alike}) > 1
+        ]
+        settings = ", ".join(f"{name}={getattr(policy, name)!r}" for name in differing)
+        names.append(type(policy).__name__ + (f"({settings})" if settings else ""))
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"two policies of the list are {name}: give them names, as in {{'first': {name}, ...}}")
+    return names

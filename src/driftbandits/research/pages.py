@@ -16,7 +16,8 @@ from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances import Instance
 from driftbandits.policies import POLICIES, Policy, make_policy
-from driftbandits.simulation.simulate import Simulation, simulate
+from driftbandits.simulation.result import Simulation
+from driftbandits.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 
 if TYPE_CHECKING:
     import polars as pl

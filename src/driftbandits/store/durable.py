@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Decision, Outcome, Settled, TooOldError
+from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, TooOldError, id_of, pairs_of
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
 from driftbandits.store.errors import StoreError
@@ -45,19 +45,20 @@ class DurableSession:
             raise InputError(f"{self._writer.experiment.id!r} is {self._status}: it makes no Decisions")
         return self._durably(lambda session: session.ask_many(count))
 
-    def tell(self, id: str, reward: float) -> Outcome:
-        """The reward of a Decision. A wrong id or reward raises InputError and changes nothing."""
+    def tell(self, id: str | Decision, reward: float) -> Outcome:
+        """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
+        id = id_of(id)
         outcome = self.tell_many([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
             return outcome
         raise self._writer.session.refusal(outcome, id, reward)
 
-    def tell_many(self, rewards: Iterable[tuple[str, float]]) -> list[Outcome]:
+    def tell_many(self, rewards: Rewards) -> list[Outcome]:
         """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
-        rewards = list(rewards)
-        outcomes = self._durably(lambda session: session.tell_many(rewards))
+        pairs = pairs_of(rewards)
+        outcomes = self._durably(lambda session: session.tell_many(pairs))
         session, id = self._writer.session, self._writer.experiment.id
-        for index, (decision, reward) in enumerate(rewards):
+        for index, (decision, reward) in enumerate(pairs):
             if outcomes[index] is Outcome.EXPIRED and not session.remembers(decision):
                 outcomes[index] = self._store.outcome(id, int(decision.rpartition("-")[2]), reward)
         return outcomes
@@ -71,7 +72,7 @@ class DurableSession:
         try:
             return self._durably(lambda session: session.explain(decision))
         except TooOldError:
-            id = decision.id if isinstance(decision, Decision) else decision
+            id = id_of(decision)
             return self._store.explain(self._writer.experiment.id, int(id.rpartition("-")[2]))
 
     def __enter__(self) -> Self:

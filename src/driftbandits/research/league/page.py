@@ -15,7 +15,7 @@ from driftbandits.research.report.content import Claim, Content, Drawing, Page, 
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.detections import detection_table, plot_detections
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 
 if TYPE_CHECKING:
     import polars as pl

@@ -23,7 +23,7 @@ from driftbandits.research.paper.evidence import Evidence, all_of, decide, excee
 from driftbandits.research.paper.experiments import ALGORITHM_1, DEFECTIVE, FORMS, RIVALS, ROUND_ROBIN
 from driftbandits.research.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Verdict
 from driftbandits.research.studies.many_drifts import Correlation, correlation
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 
 if TYPE_CHECKING:
     import polars as pl

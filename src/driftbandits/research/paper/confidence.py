@@ -10,7 +10,7 @@ from driftbandits.research.paper.claims import beats, final, regret_interval, ri
 from driftbandits.research.paper.evidence import Evidence
 from driftbandits.research.paper.experiments import CONFIDENCES
 from driftbandits.research.studies.good_event import failed_snoozes
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ from driftbandits._common import plotting as figures
 from driftbandits._common.intervals import mean_interval
 from driftbandits.instances.base import Instance
 from driftbandits.research.paper.experiments import DEFECTIVE, FORMS, RIVALS
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 
 if TYPE_CHECKING:
     import polars as pl

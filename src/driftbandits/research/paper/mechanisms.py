@@ -14,7 +14,7 @@ from driftbandits.research.paper.experiments import EXPERIMENTS, FORMS
 from driftbandits.research.paper.sections import Material
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Section
 from driftbandits.research.studies.many_drifts import LEAST_POINTS, Correlation, correlation, parts_of_regret
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 from driftbandits.simulation.trajectory import trajectory
 
 RUNS = 3

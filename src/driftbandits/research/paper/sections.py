@@ -15,7 +15,7 @@ from driftbandits.research.paper.figures import plot_drifts, plot_instances, plo
 from driftbandits.research.report.content import Drawing, Section
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
-from driftbandits.simulation.simulate import Simulation
+from driftbandits.simulation.result import Simulation
 from driftbandits.theory.figures import plot_episode_bounds
 
 TWO_FORMS = (

@@ -16,7 +16,8 @@ from driftbandits.errors import InputError
 from driftbandits.instances import Instance, stationary
 from driftbandits.instances.noise import Gaussian, Noise
 from driftbandits.policies import Oracle, SnoozeIt
-from driftbandits.simulation.simulate import Simulation, simulate
+from driftbandits.simulation.result import Simulation
+from driftbandits.simulation.simulate import simulate
 from driftbandits.simulation.trajectory import trajectory
 
 if TYPE_CHECKING:

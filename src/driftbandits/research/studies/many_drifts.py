@@ -20,7 +20,8 @@ from driftbandits.instances import Instance, common_periods
 from driftbandits.instances.equal_drift import plan
 from driftbandits.instances.paths import checkpoints
 from driftbandits.research.studies.tables import summarised
-from driftbandits.simulation.simulate import Simulation, simulate
+from driftbandits.simulation.result import Simulation
+from driftbandits.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     import polars as pl
