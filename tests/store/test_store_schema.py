@@ -32,11 +32,15 @@ def test_migrations_make_the_tables_that_the_code_knows(tmp_path: Path) -> None:
     assert migrated == created
 
 
-def _tables(path: Path) -> dict[str, str]:
+def _tables(path: Path) -> dict[str, object]:
+    """Columns by name, for migrations add them at the end; and indexes with what they hold."""
     connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    found: dict[str, object] = {}
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"):
+        columns = {column[1]: column[2:] for column in connection.execute(f"PRAGMA table_info({name})")}
+        found[name] = columns if kind == "table" else " ".join(sql.split())
     connection.close()
-    return {name: " ".join(sql.split()) for name, sql in rows}
+    return found
 
 
 def test_migrations_make_the_tables_that_the_code_knows_on_postgres() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
 CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
+SETTINGS = {"arms", "seed", "timeout", "default_reward", "explore", "name", "remember"}
 ASIDE = np.dtype([("step", "i8"), ("arm", "i8"), ("reward", "f8")])
 
 
@@ -62,6 +63,9 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
     """The Session that was packed, as it was then."""
     header, arrays = unpack(data, "a Session")
     try:
+        given = set(header["settings"])
+        if given - SETTINGS:
+            raise InputError(f"this snapshot is of another version: it has {', '.join(sorted(given - SETTINGS))}")
         session = kind(build(header["policy"]), clock=clock, **header["settings"])
         session.step, session.most_open = header["step"], header["most_open"]
         session.time = -math.inf if header["time"] is None else header["time"]

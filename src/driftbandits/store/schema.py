@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -34,10 +34,10 @@ experiments = Table(
     Column("seed", String(20), nullable=False),  # up to 2**64 - 1, which no integer column holds
     Column("timeout", Double),
     Column("default_reward", Double),
-    Column("explore", Double, nullable=False),
     Column("drift", Double),
     Column("created", Double, nullable=False),
     Column("status", String(8), nullable=False),
+    Column("explore", Double, nullable=False, server_default="0"),
 )
 
 writers = Table(

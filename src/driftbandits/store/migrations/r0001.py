@@ -21,7 +21,7 @@ def upgrade() -> None:
         sa.Column("seed", sa.String(20), nullable=False),
         sa.Column("timeout", sa.Double),
         sa.Column("default_reward", sa.Double),
-        sa.Column("explore", sa.Double, nullable=False),
+        sa.Column("propensities", sa.Boolean, nullable=False),
         sa.Column("drift", sa.Double),
         sa.Column("created", sa.Double, nullable=False),
         sa.Column("status", sa.String(8), nullable=False),

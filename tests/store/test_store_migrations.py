@@ -1,0 +1,107 @@
+"""Migrations are never changed, and every file that a version ever wrote is brought up to date and gone on with.
+
+``old_stores.zip`` holds files that the versions of then wrote, named after their schema: 0001 was once changed in
+place, so there are two of each. ``continues`` says what such a file must still be able to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+import driftbandits as db
+import postgres
+from driftbandits.store.migrate import MIGRATIONS
+from driftbandits.store.schema import REVISION
+
+OLD = ("0001-propensities", "0001-explore", "0002-propensities", "0002-explore")
+DIGESTS = {
+    "r0001.py": "791b99254cbd3640",
+    "r0002.py": "cb02ceac56ecf778",
+    "r0003.py": "d8764577c88f721c",
+}
+FIRST_EXPLORE = (
+    "ALTER TABLE experiments DROP COLUMN propensities",
+    "ALTER TABLE experiments ADD COLUMN explore DOUBLE PRECISION NOT NULL",
+)
+
+
+def test_no_migration_is_changed() -> None:
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in MIGRATIONS.glob("r*.py")}
+    assert found == DIGESTS, "a migration that was released stays as it is: write a new one"
+    assert f"r{REVISION}.py" in DIGESTS
+
+
+def old_store(name: str, folder: Path) -> Path:
+    with zipfile.ZipFile(Path(__file__).with_name("old_stores.zip")) as archive:
+        return Path(archive.extract(f"{name}.db", folder))
+
+
+def continues(url: str) -> None:
+    """Everything is still there, and the experiment goes on."""
+    store = db.Store(url, existing=True)
+    experiment = store.experiment("button")
+    assert (experiment.arms, experiment.last_seq) == (["red", "green", "blue"], 105)
+    log = list(store.events("button"))
+    assert len(log) == 105
+    with store.open("button") as session:
+        decision = session.ask()
+        assert decision.id == "button-61"
+        session.tell(decision.id, 0.5)
+        assert session.explain("button-7").step == 7
+    assert list(store.events("button"))[:105] == log
+    store.close()
+    db.Store(url).close()
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_old_files_are_brought_up_to_date(tmp_path: Path, name: str) -> None:
+    path = old_store(name, tmp_path)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(name[:4],)]
+    continues(f"sqlite:///{path}")
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_old_databases_are_brought_up_to_date(tmp_path: Path, name: str) -> None:
+    """The same rows in the tables that the same migrations once made in PostgreSQL."""
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+
+    script = ScriptDirectory(MIGRATIONS, version_locations=[MIGRATIONS])
+    with postgres.database() as url:
+        engine = create_engine(url.replace("postgresql", "postgresql+psycopg"))
+        with engine.begin() as connection:
+            environment = EnvironmentContext(
+                Config(), script, fn=lambda revision, _: script._upgrade_revs(name[:4], revision)
+            )
+            environment.configure(connection=connection)
+            with environment:
+                environment.run_migrations()
+            for statement in FIRST_EXPLORE if name.endswith("explore") else ():
+                connection.execute(text(statement))
+            _copy(old_store(name, tmp_path), connection)
+        engine.dispose()
+        continues(url)
+
+
+def _copy(path: Path, connection: Any) -> None:
+    with sqlite3.connect(path) as old:
+        old.row_factory = sqlite3.Row
+        tables = [row[0] for row in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            rows = [dict(row) for row in old.execute(f"SELECT * FROM {table}")]
+            if not rows or table == "alembic_version":
+                continue
+            for row in rows:
+                row |= {name: bool(row[name]) for name in ("propensities", "whole") if name in row}
+            names = ", ".join(rows[0])
+            values = ", ".join(f":{column}" for column in rows[0])
+            connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), rows)
