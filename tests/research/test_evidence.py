@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
-from driftbandits._common.fits import fit_curvature
+from driftbandits._common.fits import fit_curvature, power_law_meets
 from driftbandits._common.intervals import mean_interval, positive_mean_interval
 from driftbandits.research.paper.evidence import (
     NOTHING,
@@ -20,7 +21,9 @@ from driftbandits.research.paper.evidence import (
     holm,
     is_positive,
 )
+from driftbandits.research.paper.facts import power_law
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
+from driftbandits.research.studies.regret_against_drift import fit_exponents
 
 
 def test_a_p_value_is_that_of_students_test() -> None:
@@ -106,3 +109,29 @@ def test_bends_are_found_where_they_are() -> None:
     assert bent.first_slope > 0.4 > bent.last_slope
     coefficients = np.polyfit(np.log(x), np.log(straight), 2)
     assert fit_curvature(x, straight).value == pytest.approx(coefficients[0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_line_meets_intervals_exactly_if_a_fine_search_finds_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.geomspace(1e-6, 1e-2, 6)
+    log_x, middle = np.log(x), 0.4 * np.log(x) + rng.normal(0, 0.2, 6)
+    slopes = np.linspace(-1, 2, 30_001)[:, None]
+    missed = ((middle - slopes * log_x).max(axis=1) - (middle - slopes * log_x).min(axis=1)).min() / 2
+    for share, meets in ((0.999, False), (1.001, True)):
+        low, high = np.exp(middle - share * missed), np.exp(middle + share * missed)
+        assert power_law_meets(x, low, high) is meets
+
+
+def test_an_s_is_no_power_law_though_a_parabola_sees_no_bend() -> None:
+    """SnoozeIt released on toggling: flat while drift is slow, flat again where it is round robin."""
+    drifts = np.geomspace(1e-7, 1e-2, 11)
+    regret = np.exp(8 + 3 * np.tanh(np.log(drifts / 10**-4.5) / 2))
+    table = pl.DataFrame({"drift": drifts, "policy": "it", "regret": regret, "error": regret / 50, "runs": 10})
+    (row,) = fit_exponents(table).iter_rows(named=True)
+    assert not row["bends"]
+    assert row["misses"]
+    assert power_law(row) == "none: no line meets all intervals"
+    wide = fit_exponents(table.with_columns(error=pl.col("regret"))).row(0, named=True)
+    assert not wide["misses"]
+    assert power_law(wide) == "power law"

@@ -11,6 +11,8 @@ from driftbandits._common.intervals import t_quantile
 from driftbandits.errors import InputError
 
 LEAST_POINTS = 3
+ROUNDING = 1e-9
+"""Intervals without width are met if a line misses them by no more than this."""
 
 
 class PowerLaw(NamedTuple):
@@ -70,6 +72,25 @@ def fit_curvature(x: Any, y: Any) -> Curvature:
     reach = float(t_quantile(len(log_x) - 3)) * error
     ends = [float(slope + 2 * bend * (end - centre)) for end in (log_x.min(), log_x.max())]
     return Curvature(float(bend), float(bend) - reach, float(bend) + reach, *ends)
+
+
+def power_law_meets(x: Any, low: Any, high: Any) -> bool:
+    """Whether some y = a x^b passes through all the intervals low .. high: a straight line through logarithms.
+
+    It finds what a parabola overlooks: a curve that bends one way and then the other, as an S does.
+
+    >>> power_law_meets([1, 10, 100, 1000], [0.9, 1.9, 3.9, 7.9], [1.1, 2.1, 4.1, 8.1])
+    True
+    >>> power_law_meets([1, 10, 100, 1000], [0.9, 0.9, 7.9, 7.9], [1.1, 1.1, 8.1, 8.1])
+    False
+    """
+    log_x, below, above = (np.log(np.asarray(values, np.float64)) for values in (x, low, high))
+    first, second = np.triu_indices(len(log_x), 1)
+    run = log_x[second] - log_x[first]
+    slopes = np.concatenate([(ends[second] - ends[first]) / run for ends in (below, above)])
+    # The room that a slope leaves is concave in it, and largest where two ends on one side lie on one line.
+    room = (above - slopes[:, None] * log_x).min(axis=1) - (below - slopes[:, None] * log_x).max(axis=1)
+    return bool(room.max(initial=-math.inf) >= -ROUNDING)
 
 
 def fit_line(x: Any, y: Any) -> tuple[float, float, float]:

@@ -141,10 +141,12 @@ def plot_episode_bounds(horizon: int, drift: float) -> Figure:
             panel.set(xscale="log", yscale="log", xlabel=f"{of}, steps", ylabel="regret bound a step")
             _plain_numbers(panel)
         axes[0].axvline(first, color="0.4", linewidth=1.0, linestyle="--")
-        axes[0].text(first, 0.04, f" {first:,}: the first test", transform=_above(axes[0]), fontsize=8, color="0.25")
-        axes[1].text(
-            shortest, 0.04, f" {shortest:,.0f}: the shortest", transform=_above(axes[1]), fontsize=8, color="0.25"
-        )
+        # Beside the lines and never across one: where the two are close, a label to their left has room.
+        for panel, at, said in (
+            (axes[0], first, f"{first:,}: the first test"),
+            (axes[1], shortest, f"{shortest:,.0f}: the shortest"),
+        ):
+            panel.text(at, 1.02, said, transform=_above(panel), fontsize=8, color="0.25", ha="left")
         figure.suptitle(f"T = {horizon:,}, drift = {drift:.3g}", fontsize=10)
         figure.legend(*axes[0].get_legend_handles_labels(), ncols=2, loc="outside lower center", fontsize=9)
     return figure

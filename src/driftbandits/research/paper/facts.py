@@ -219,9 +219,9 @@ def drift_section(material: Material) -> Section:
                 material.out,
                 stem,
                 f"Regret against the drift limit, instances: {family}",
-                "Logarithmic scales. Bands: 95 % interval of the mean; the legend has the fitted exponents. Black: "
-                "the upper bound of Theorem 2 and the lower bound of Theorem 3 (for the worst instance of each). "
-                "Algorithm 1 would lie on top of SnoozeIt printed.",
+                "Logarithmic scales. Bands: 95 % interval of the mean; the legend has the fitted exponents. "
+                "Without rings: the upper bound of Theorem 2 and the lower bound of Theorem 3 (for the worst instance "
+                "of each). Algorithm 1 would lie on top of SnoozeIt printed.",
                 {"ours": partial(plot_regret_against_drift, table, f"instances: {family}")},
             )
         )
@@ -249,9 +249,9 @@ def drift_section(material: Material) -> Section:
         f"{len(DRIFTS)} drifts, {runs} instances at each, drawn anew for every run, at T = "
         f"{material.settings.horizon:,}. Intervals of a mean are Student's on a logarithmic scale, so that they stay "
         "above zero however skewed the instances.",
-        f"Of {count} curves, {bent} bend so much that no power law fits them (the quadratic term of a parabola in "
-        "logarithms excludes 0 at 95 %); for these the table gives the slopes at both ends, and the exponent is a mean "
-        "slope and no more.",
+        f"Of {count} curves, {bent} are no power law, and their exponent is a mean slope and no more. Some bend: the "
+        "quadratic term of a parabola in logarithms excludes 0 at 95 %; for these the table gives the slopes at both "
+        "ends. For others no straight line in logarithms passes through the intervals of all means (95 % together).",
     ]
     return Section("regret-against-drift", "Regret against the drift limit", text, drawings, tables)
 
@@ -273,10 +273,12 @@ def _hard_sentence(hard: pl.DataFrame) -> str:
 
 
 def power_law(row: dict[str, Any]) -> str:
-    """Whether an exponent is one: a power law, or a curve that bends."""
+    """Whether an exponent is one: a power law, or a curve that bends or is missed by every straight line."""
     if row["bends"] is None:
         return "too few points"
-    return f"none: slope from {row['first']:.2f} to {row['last']:.2f}" if row["bends"] else "power law"
+    if row["bends"]:
+        return f"none: slope from {row['first']:.2f} to {row['last']:.2f}"
+    return "none: no line meets all intervals" if row.get("misses") else "power law"
 
 
 def mild_drift_section(material: Material) -> Section:

@@ -143,8 +143,8 @@ def gap_profile_section(material: Material) -> Section:
             "gap-profile",
             "Means, gap and detectable gap at four zoom levels",
             "An instance of Experiment 3, δ = 1/48,000. The box in each panel is the next one. The detectable gap "
-            "(black), as the paper defines it, follows the gap late, because it looks back, and jumps where a shorter "
-            "window takes over; at the start it is √(c0 L/t), cut off above 1.",
+            "(the thick line), as the paper defines it, follows the gap late, because it looks back, and jumps where a "
+            "shorter window takes over; at the start it is √(c0 L/t), cut off above 1.",
             {"ours": partial(plot_gap_profile, instance)},
         ),
         save_drawing(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_horizon, check_whole
-from driftbandits._common.fits import LEAST_POINTS, PowerLaw, fit_curvature, fit_line, fit_power_law
+from driftbandits._common.fits import LEAST_POINTS, PowerLaw, fit_curvature, fit_line, fit_power_law, power_law_meets
+from driftbandits._common.intervals import t_quantile
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, lower_bound, toggling, walk
 from driftbandits.instances.base import HORIZON
@@ -104,9 +105,11 @@ def fit_exponents(table: pl.DataFrame) -> pl.DataFrame:
     """The exponent b of regret = a delta^b for each policy in ``regret_against_drift``'s table: least squares of logs.
 
     The interval low .. high is Student's at 95 %: it covers the scatter about a straight line, whatever its cause. The
-    theory says 1/3 where the instance is as hard as it can be. ``bends`` tells whether the points contradict every
-    power law (a parabola through the logarithms, see ``fit_curvature``); then the exponent is a mean slope and no more,
-    and the slope goes from ``first``, at the smallest drift, to ``last``. With three points nothing is known of bends.
+    theory says 1/3 where the instance is as hard as it can be. Two tests tell whether the points contradict every power
+    law; the exponent is then a mean slope and no more. ``bends``: a parabola through the logarithms is no straight line
+    (see ``fit_curvature``); the slope goes from ``first``, at the smallest drift, to ``last``. ``misses``: no straight
+    line passes through the intervals of all means, which hold together at 95 % (see ``power_law_meets``). With three
+    points nothing is known of bends.
     """
     import polars as pl
 
@@ -115,8 +118,18 @@ def fit_exponents(table: pl.DataFrame) -> pl.DataFrame:
         row = {"policy": name, **fit_power_law(part["drift"], part["regret"])._asdict()}
         bend = fit_curvature(part["drift"], part["regret"]) if len(part) > LEAST_POINTS else None
         known = (bend.bends, bend.first_slope, bend.last_slope) if bend else (None, None, None)
-        rows.append(row | dict(zip(("bends", "first", "last"), known, strict=True)))
-    return pl.DataFrame(rows, schema_overrides={"bends": pl.Boolean, "first": pl.Float64, "last": pl.Float64})
+        rows.append(row | dict(zip(("bends", "first", "last"), known, strict=True)) | {"misses": _misses(part)})
+    types = {"bends": pl.Boolean, "first": pl.Float64, "last": pl.Float64, "misses": pl.Boolean}
+    return pl.DataFrame(rows, schema_overrides=types)
+
+
+def _misses(part: pl.DataFrame) -> bool | None:
+    """Whether every straight line misses an interval of some mean; None where the table has no errors, or one run."""
+    if "error" not in part.columns or part["runs"].min() == 1:
+        return None
+    reach = part["error"] / part["regret"] * t_quantile(part["runs"].to_numpy() - 1, together=len(part))
+    factor = np.exp(np.minimum(reach.to_numpy(), 700.0))  # as positive_mean_interval, for all means together
+    return not power_law_meets(part["drift"], part["regret"] / factor, part["regret"] * factor)
 
 
 def plot_ratio_to_round_robin(table: pl.DataFrame, title: str = "") -> Figure:
@@ -149,7 +162,7 @@ def plot_regret_against_drift(table: pl.DataFrame, title: str = "") -> Figure:
         for index, names in enumerate(_together(table)):
             part, fit = table.filter(policy=names[0]).sort("drift"), fits[names[0]]
             law = f"exponent {fit['exponent']:.2f} ± {(fit['high'] - fit['low']) / 2:.2f}"
-            label = f"{' = '.join(names)}: {'no power law' if fit['bends'] else law}"
+            label = f"{' = '.join(names)}: {'no power law' if fit['bends'] or fit['misses'] else law}"
             ring = {"marker": "o", "markersize": 3 + 2 * index, "markerfacecolor": "none", "markeredgewidth": 1.1}
             axes.plot(part["drift"], part["regret"], label=label, **ring, **figures.line_style(index))
             positive = part.filter(part["low"] > 0)
