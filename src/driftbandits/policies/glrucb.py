@@ -13,6 +13,7 @@ from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.divergence import bernoulli_divergence, bernoulli_upper
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
+from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, OPEN, bound_index, forget_bounds, surely_largest
 from driftbandits.policies._parts.splits import fit, look, may_pass
 from driftbandits.policies.base import Policy, Records, records
 
@@ -117,6 +118,7 @@ class GLRUCB(Policy):
                 largest="f8",
                 alone="f8",
                 level="f8",
+                **KL_BOUNDS,
             ),
             new_pool(),
             new_vertices(4),
@@ -142,7 +144,8 @@ class GLRUCB(Policy):
         place = (state.run[0].t + 1) % state.run[0].period
         if 1 <= place <= len(state.arms):
             return place - 1  # type: ignore[no-any-return]
-        return _largest_index(state)
+        best = OPEN if state.run[0].gaussian else surely_largest(state.arms, float(state.run[0].t))
+        return best if best != OPEN else _largest_index(state)
 
     def update(self, state: GLRUCBState, arm: int, reward: float) -> None:
         run, pulled = state.run[0], state.arms[arm]
@@ -157,13 +160,17 @@ class GLRUCB(Policy):
             if statistic >= pulled.level:
                 _restart(state, arm, statistic)
                 return
+        if not run.gaussian:
+            elapsed = run.t - pulled.since
+            mean = min(pulled.total / pulled.count, 1.0)
+            bound_index(pulled, mean, math.log(elapsed), float(run.t), 1.0 / elapsed)
         pulled.lower = push_vertex(state.pool[0], state.vertices, pulled.lower, 1.0, pulled.count, pulled.total)
         pulled.upper = push_vertex(state.pool[0], state.vertices, pulled.upper, -1.0, pulled.count, pulled.total)
 
 
 @kernel
 def _largest_index(state: GLRUCBState) -> int:
-    """The arm with the largest index. Most arms are ruled out without solving for theirs."""
+    """The arm with the largest index, solved for. Most arms are ruled out without."""
     run, arms = state.run[0], state.arms
     best, best_index = 0, -np.inf
     since, width = -1, 0.0
@@ -227,3 +234,4 @@ def _forget(state: GLRUCBState, arm: int) -> None:
     forgotten.largest = 0.0
     forgotten.alone = 0.0
     forgotten.level = state.run[0].first_level
+    forget_bounds(forgotten)

@@ -11,6 +11,7 @@ import numpy as np
 from driftbandits._common.checks import check_between
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
+from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, OPEN, bound_index, forget_bounds, surely_largest
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
 
@@ -42,9 +43,9 @@ class KLUCB(Policy):
     - ``kl="gaussian"``: d(p, q) = (q - p)^2 / (2 sigma^2), for rewards of that standard deviation.
 
     The authors prove their theorem with c = 3 and recommend c = 0. Made for means that do not move, where its regret
-    meets the lower bound of Lai and Robbins; it forgets nothing. It must know nothing, or sigma. A step costs O(K): for
-    most arms one divergence shows that they are behind the most pulled one, and Newton's method finds the index of the
-    others to full precision.
+    meets the lower bound of Lai and Robbins; it forgets nothing. It must know nothing, or sigma. A step costs O(K): bounds on
+    the indices are kept, which nearly always tell the largest, and where they don't, Newton's method finds the indices to
+    full precision.
 
     Citation: A. Garivier, O. Cappe, "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond", COLT 2011.
 
@@ -68,35 +69,49 @@ class KLUCB(Policy):
 
     def init(self, n_arms: int) -> KLUCBState:
         self.check_arms(n_arms)
-        state = KLUCBState(records(1, t="i8", gaussian="i8"), records(n_arms, count="i8", total="f8"))
+        state = KLUCBState(
+            records(1, t="i8", gaussian="i8", allowed="f8"), records(n_arms, count="i8", total="f8", **KL_BOUNDS)
+        )
         state.run.gaussian = self.kl == "gaussian"
+        for arm in range(n_arms):
+            forget_bounds(state.arms[arm])
         return state
 
     def select(self, state: KLUCBState, rng: np.random.Generator) -> int:
         run, arms = state.run[0], state.arms
         if run.t < len(arms):
             return run.t  # type: ignore[no-any-return]
-        allowed = math.log(run.t + 1)
-        allowed += self.c * math.log(allowed)
         if run.gaussian:
-            return highest_index(arms, 2.0 * self.sigma**2 * allowed)
-        most_pulled = 0
-        for arm in range(1, len(arms)):
-            if arms[arm].count > arms[most_pulled].count:
-                most_pulled = arm
-        best, best_index = most_pulled, largest_mean(_mean(arms, most_pulled), allowed / arms[most_pulled].count)
-        for arm in range(len(arms)):
-            mean, level = _mean(arms, arm), allowed / arms[arm].count
-            if arm != most_pulled and _may_reach(best_index, mean, level):
-                index = largest_mean(mean, level)
-                if index > best_index or (index == best_index and arm < best):
-                    best, best_index = arm, index
-        return best
+            return highest_index(arms, 2.0 * self.sigma**2 * run.allowed)
+        best = surely_largest(arms, run.allowed)
+        return best if best != OPEN else _largest_index(arms, run.allowed)
 
     def update(self, state: KLUCBState, arm: int, reward: float) -> None:
-        state.run[0].t += 1
-        state.arms[arm].count += 1
-        state.arms[arm].total += reward
+        run, pulled = state.run[0], state.arms[arm]
+        run.t += 1
+        pulled.count += 1
+        pulled.total += reward
+        run.allowed = math.log(run.t + 1)
+        run.allowed += self.c * math.log(run.allowed)
+        if not run.gaussian:
+            bound_index(pulled, _mean(state.arms, arm), run.allowed, run.allowed, 1.0)
+
+
+@kernel
+def _largest_index(arms: Records, allowed: float) -> int:
+    """The arm with the largest index, solved for; one divergence shows of most arms that they are behind."""
+    most_pulled = 0
+    for arm in range(1, len(arms)):
+        if arms[arm].count > arms[most_pulled].count:
+            most_pulled = arm
+    best, best_index = most_pulled, largest_mean(_mean(arms, most_pulled), allowed / arms[most_pulled].count)
+    for arm in range(len(arms)):
+        mean, level = _mean(arms, arm), allowed / arms[arm].count
+        if arm != most_pulled and _may_reach(best_index, mean, level):
+            index = largest_mean(mean, level)
+            if index > best_index or (index == best_index and arm < best):
+                best, best_index = arm, index
+    return best
 
 
 @kernel
