@@ -11,10 +11,12 @@ from .instances.noise import Bernoulli as Bernoulli
 from .instances.noise import Bounded as Bounded
 from .instances.noise import Gaussian as Gaussian
 from .instances.noise import Noise as Noise
+from .instances.recorded import RecordedSeries as RecordedSeries
 from .live.decisions import Decision as Decision
 from .live.online import Online as Online
 from .live.session import Session as Session
 from .offline.drift import estimate_drift as estimate_drift
+from .offline.recorded import play_recorded as play_recorded
 from .offline.replay import replay as replay
 from .policies.base import records as records
 from .research import studies as studies

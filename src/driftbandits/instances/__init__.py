@@ -6,6 +6,7 @@ from driftbandits.instances.common_periods import common_periods
 from driftbandits.instances.equal_drift import equal_drift
 from driftbandits.instances.fading import fading
 from driftbandits.instances.lower_bound import lower_bound
+from driftbandits.instances.real import ad_prices, clicks, tweets, weather
 from driftbandits.instances.separated import separated
 from driftbandits.instances.sinusoid import sinusoid
 from driftbandits.instances.stationary import stationary
@@ -18,6 +19,8 @@ __all__ = [
     "FAMILIES",
     "Instance",
     "abrupt",
+    "ad_prices",
+    "clicks",
     "common_periods",
     "equal_drift",
     "fading",
@@ -28,6 +31,8 @@ __all__ = [
     "stationary",
     "table",
     "toggling",
+    "tweets",
     "walk",
     "wave",
+    "weather",
 ]
