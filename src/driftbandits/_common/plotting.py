@@ -86,6 +86,21 @@ def panel(
         axes.set_title(title or "")
 
 
+@contextmanager
+def pair(ax: Any, size: tuple[float, float], **options: Any) -> Iterator[tuple[Figure, Any]]:
+    """Two axes that a caller gave, or those of a new figure side by side."""
+    if ax is None:
+        with canvas(1, 2, size, **options) as made:
+            yield made
+        return
+    from matplotlib.axes import Axes
+
+    given = list(np.ravel(ax))
+    if len(given) != 2 or not all(isinstance(each, Axes) for each in given):
+        raise InputError("ax must be two axes of matplotlib, as from plt.subplots(1, 2)")
+    yield given[0].get_figure(root=True), given
+
+
 def check_size(figsize: Any) -> tuple[float, float]:
     """Width and height of a figure in inches.
 

@@ -31,7 +31,7 @@ class Bar(NamedTuple):
 
 @contextmanager
 def bars(now: Callable[[], Iterable[Bar]], wanted: bool | None = None) -> Iterator[None]:
-    """Draw what ``now`` tells until the block ends: on a terminal or in a notebook, unless ``wanted`` says otherwise."""
+    """Draw what ``now`` tells until the block ends: on a terminal and in a notebook, or as ``wanted`` says."""
     if not (sys.stderr.isatty() or in_notebook() if wanted is None else wanted):
         yield
         return

@@ -35,7 +35,7 @@ def as_html(kind: str, facts: Mapping[str, Any], arms: Sequence[str], belief: Be
 def listed(arms: Sequence[str]) -> str:
     """The names of arms, or of the first of them.
 
-    >>> listed(["red", "blue"]), listed([str(arm) for arm in range(22)])[-20:]
+    >>> listed(["red", "blue"]), listed([str(arm) for arm in range(22)])[-17:]
     ('red, blue', '18, 19 and 2 more')
     """
     more = f" and {len(arms) - MOST_SHOWN:,} more" if len(arms) > MOST_SHOWN else ""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import LARGEST_REWARD
+from driftbandits._common.frames import as_polars, is_frame
 from driftbandits.errors import InputError
-from driftbandits.offline.drift import DriftEstimate, estimate_drift
+from driftbandits.offline.walks import DriftEstimate, fit_drift
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,17 +47,20 @@ class Log:
     def drift(self) -> DriftEstimate:
         """How fast the means drift, in rewards per step of the log, from all rewards that came."""
         came = np.isfinite(self.rewards)
-        found = estimate_drift(self.rewards[came], self.arms[came])
+        found = fit_drift(self.rewards[came], self.arms[came])
         share = came.mean()  # steps without a reward were left out, so what remains seems to drift faster
         return found._replace(drift=found.drift * share, low=found.low * share, high=found.high * share)
 
 
-def read_log(source: str | os.PathLike[str] | pl.DataFrame | Log) -> Log:
-    """The log in a .csv, .parquet or .jsonl file, or in a data frame.
+def read_log(
+    source: str | os.PathLike[str] | pl.DataFrame | Log | Any, columns: Mapping[str, str] | None = None
+) -> Log:
+    """The log in a .csv, .parquet or .jsonl file, or in a data frame of polars or pandas.
 
-    Columns: ``step`` (whole numbers, each once; they give the order), ``arm`` (names or whole numbers), ``reward``
-    (empty: it never came), and ``probability``, with which the policy that ran chose this arm at this step, in (0, 1];
-    it may be missing altogether. Other columns are ignored.
+    Columns: ``step`` gives the order: whole numbers, each once, or time stamps, of which equal ones keep the order of
+    their rows; ``arm`` (names or whole numbers), ``reward`` (empty: it never came), and ``probability``, with which the
+    policy that ran chose this arm at this step, in (0, 1]; it may be missing altogether. Other columns are ignored.
+    ``columns`` maps these names to those that the log has, as in ``{"step": "time", "arm": "variant"}``.
 
     >>> import polars as pl
     >>> log = read_log(pl.DataFrame({"step": [2, 1, 3], "arm": ["b", "a", "a"], "reward": [0.5, 1.0, None]}))
@@ -66,8 +71,10 @@ def read_log(source: str | os.PathLike[str] | pl.DataFrame | Log) -> Log:
 
     if isinstance(source, Log):
         return source
-    if isinstance(source, pl.DataFrame):
-        return _checked(source, "the log")
+    if is_frame(source) or isinstance(source, pl.LazyFrame):
+        return _checked(_renamed(as_polars(source), columns, "the log"), "the log")
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(f"a log is a file or a data frame; got {type(source).__name__}")
     file = Path(source)
     if file.suffix.lower() not in ENDINGS:
         raise InputError(f"cannot read {file}: the name of a log must end in {', '.join(ENDINGS)}")
@@ -76,7 +83,17 @@ def read_log(source: str | os.PathLike[str] | pl.DataFrame | Log) -> Log:
         raise InputError(f"cannot read {file}: {what}. Give the path of a log.")
     if file.stat().st_size == 0:
         raise InputError(f"cannot read {file}: the file is empty. Export the log again.")
-    return _checked(_frame(file), str(file))
+    return _checked(_renamed(_frame(file), columns, str(file)), str(file))
+
+
+def _renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, where: str) -> pl.DataFrame:
+    """The columns that a log needs, by the names that this package has for them."""
+    for ours, theirs in (columns or {}).items():
+        if ours not in (*NEEDED, "probability"):
+            raise InputError(f"columns maps step, arm, reward and probability to the log's names; got {ours!r}")
+        if theirs not in frame.columns:
+            raise InputError(f"{where} has no column {theirs!r}; its columns: {', '.join(frame.columns)}")
+    return frame.with_columns(frame[theirs].alias(ours) for ours, theirs in (columns or {}).items())
 
 
 def _frame(file: Path) -> pl.DataFrame:
@@ -102,12 +119,13 @@ def _checked(frame: pl.DataFrame, where: str) -> Log:
     missing = [name for name in NEEDED if name not in frame.columns]
     if missing:
         has = ", ".join(frame.columns) or "none"
-        raise InputError(f"{where} has no column {missing[0]!r}; a log needs step, arm and reward. Its columns: {has}")
+        raise InputError(
+            f"{where} has no column {missing[0]!r}; a log needs step, arm and reward, or columns= to say what it calls "
+            f"them. Its columns: {has}"
+        )
     if len(frame) == 0:
         raise InputError(f"{where} has no rows: there is nothing to replay")
-    steps = _numbers(frame, "step", where)
-    _refuse(steps.is_null() | (steps % 1 != 0), frame, "step", where, "a whole number")
-    _refuse(steps.is_duplicated(), frame, "step", where, "each step once")
+    steps = _steps(frame, where)
     rewards = _numbers(frame, "reward", where)
     wrong = ~(rewards.abs() <= LARGEST_REWARD)
     _refuse(wrong, frame, "reward", where, f"a finite number of at most {LARGEST_REWARD:g} in size, or nothing")
@@ -117,13 +135,35 @@ def _checked(frame: pl.DataFrame, where: str) -> Log:
         only = f"one arm, {names[0]!r}" if len(names) == 1 else f"{len(names):,} arms"
         raise InputError(f"{where} names {only}: replay compares 2 to {MOST_ARMS:,} arms")
     texts = names.cast(pl.String)
-    order = steps.arg_sort().to_numpy()
+    order = np.argsort(steps.to_numpy(), kind="stable")
     return Log(
         tuple(texts),
         arms.cast(pl.String).cast(pl.Enum(texts)).to_physical().to_numpy().astype(np.int32)[order],
         rewards.to_numpy()[order],
         _probability(frame, where, order),
     )
+
+
+def _steps(frame: pl.DataFrame, where: str) -> pl.Series:
+    """What the rows are sorted by: whole numbers, each once, or time stamps."""
+    import polars as pl
+
+    column = frame["step"]
+    if column.dtype == pl.String:
+        times = column.str.strip_chars().str.to_datetime(strict=False) if _looks_dated(column) else column
+        column = times if times.null_count() == 0 else column
+    if column.dtype.is_temporal():
+        _refuse(column.is_null(), frame, "step", where, "a time stamp")
+        return column.to_physical()
+    steps = _numbers(frame, "step", where)
+    _refuse(steps.is_null() | (steps % 1 != 0), frame, "step", where, "a whole number or a time stamp")
+    _refuse(steps.is_duplicated(), frame, "step", where, "each step once")
+    return steps
+
+
+def _looks_dated(column: pl.Series) -> bool:
+    """Whether text begins as a date does, such as 2024-05-17."""
+    return bool(column.str.contains(r"^\s*\d{4}-\d{2}-\d{2}").all())
 
 
 def _arms(frame: pl.DataFrame, where: str) -> pl.Series:

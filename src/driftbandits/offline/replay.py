@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import LARGEST_REWARD, check_drift, check_whole
+from driftbandits._common.checks import LARGEST_REWARD, check_drift, check_seed, check_whole
 from driftbandits._common.threads import cores, in_threads
 from driftbandits.errors import InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
@@ -18,6 +18,7 @@ from driftbandits.offline.log import Log, read_log
 from driftbandits.offline.result import Replay
 from driftbandits.offline.trust import FEWEST, Evidence, evidence
 from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
+from driftbandits.policies.registry import name_policies
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,23 +32,25 @@ BLOCK = 64
 
 
 def replay(
-    log: str | os.PathLike[str] | pl.DataFrame | Log,
-    policies: Mapping[str, Any] | Sequence[str] = ("AutoTS",),
+    log: str | os.PathLike[str] | pl.DataFrame | Log | Any,
+    policies: Mapping[str, Any] | Sequence[Any] | Any = ("AutoTS",),
     *,
+    columns: Mapping[str, str] | None = None,
     logged: str | None = None,
     missing: float | None = None,
     drift: float | None = None,
     replicates: int = 30,
-    seed: int = 0,
+    seed: int | None = 0,
     workers: int | None = None,
     progress: bool | None = None,
 ) -> Replay:
     """Estimate what each policy, each arm alone and Uniform would have earned per step on a log, with 95 % intervals.
 
-    ``log`` is a .csv, .parquet or .jsonl file, or a data frame, with columns step, arm, reward and probability; see
-    ``docs/replay.md``. ``policies`` maps names to policies, or names policies of this package; those are told the
-    horizon and the drift of a replay, the drift from ``drift`` (per step of the log; the upper end of what
-    ``estimate_drift`` says unless given).
+    ``log`` is a .csv, .parquet or .jsonl file, or a data frame of polars or pandas, with columns step (numbers or time
+    stamps), arm, reward and probability; see ``docs/replay.md``. ``columns`` says what the log calls them, as in
+    ``{"step": "time", "arm": "variant"}``. ``policies`` maps names to policies, or lists policies and names of this
+    package's; those are told the horizon and the drift of a replay, the drift from ``drift`` (per step of the log; the
+    upper end of what ``estimate_drift`` says unless given).
 
     Each arm alone and Uniform choose without looking, and inverse propensity tells what they earn. A policy that learns
     is replayed: it is fed the rows with the arm that it wants, after rows were rejected so that all arms are equally
@@ -68,11 +71,11 @@ def replay(
     >>> found["low"] < 0.7 < found["high"], result.horizon
     (True, 2000)
     """
-    replicates, seed = check_whole("replicates", replicates, 2), check_whole("seed", seed, 0)
+    replicates, seed = check_whole("replicates", replicates, 2), check_seed(seed)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
     if missing is not None and not -LARGEST_REWARD <= missing <= LARGEST_REWARD:
         raise InputError(f"missing must be a finite number, what a reward that never came is worth; got {missing!r}")
-    log = read_log(log)
+    log = read_log(log, columns)
     rows = evidence(log, logged, missing)
     learners = _learners(policies, log, rows, drift)
     parts = int(max(1, min(MOST_PARTS, rows.least * len(rows) // PART)))
@@ -108,22 +111,15 @@ def fixed_names(arms: Sequence[str]) -> list[str]:
     return [*(f"only {arm}" for arm in arms), "Uniform", "the log"]
 
 
-def _learners(
-    policies: Mapping[str, Any] | Sequence[str], log: Log, rows: Evidence, drift: float | None
-) -> dict[str, Any]:
+def _learners(policies: Any, log: Log, rows: Evidence, drift: float | None) -> dict[str, Any]:
     """The policies to replay, by name; Uniform is none of them, as inverse propensity answers for it."""
-    if isinstance(policies, str) or not isinstance(policies, (Mapping, Sequence)):
-        raise InputError('policies must be names, as in ["AutoTS"], or a mapping, as in {"mine": AutoTS()}')
-    if not isinstance(policies, Mapping):
-        policies = {name: _made(name, log, rows, drift) for name in policies}
-    for name, policy in policies.items():
-        if isinstance(policy, type) or not all(hasattr(policy, verb) for verb in ("init", "select", "update")):
-            raise InputError(f"policy {name!r} must be an object with init, select and update; got {policy!r}")
+    named = name_policies(policies, lambda name: _made(name, log, rows, drift)) if policies else {}
+    for name, policy in named.items():
         if isinstance(policy, Oracle):
             raise InputError("Oracle can't be replayed: it knows the means, and a log holds only rewards")
         if name in fixed_names(rows.names) and not isinstance(policy, Uniform):
             raise InputError(f"{name!r} is what the result calls something else: give the policy another name")
-    learners = {name: policy for name, policy in policies.items() if not isinstance(policy, Uniform)}
+    learners = {name: policy for name, policy in named.items() if not isinstance(policy, Uniform)}
     usable = rows.least * len(rows)
     if learners and usable < FEWEST:
         raise InputError(

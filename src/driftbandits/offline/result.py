@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,20 +10,24 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.intervals import t_quantile
+from driftbandits._common.notebook import html_table, text_table
 from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
 from driftbandits.offline.trust import FEWEST, Evidence
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 LOG = "the log"
 MOST_CURVES = 5
+MOST_ROWS = 40
+"""Rows of the table that are printed."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Replay:
     """What every policy would have earned on a log.
 
@@ -135,15 +140,29 @@ class Replay:
         middle, reach = reached(values)
         return dict(zip(names, (float(middle), float(middle - reach), float(middle + reach)), strict=True))
 
-    def plot(self) -> Figure:
-        """Left, the reward per step along the log; right, over the whole of it. Bands and bars are 95 % intervals."""
+    def plot(
+        self,
+        *,
+        ax: Sequence[Axes] | None = None,
+        figsize: tuple[float, float] | None = None,
+        policies: Sequence[str] | str | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """Left, the reward per step along the log; right, over the whole of it. Bands and bars are 95 % intervals.
+
+        Drawn into two axes ``ax``, or a new figure of ``figsize`` inches. ``policies`` are rows of ``table`` to show.
+        """
         from driftbandits._common import plotting as figures
 
         table = self.table().drop_nulls("reward")
-        shown = self._curves_shown(table)
+        if policies is not None:
+            wanted = figures.chosen(table["policy"], policies)
+            table = table.filter(table["policy"].is_in(wanted))
+        shown = self._curves_shown(table) if policies is None else table["policy"].to_list()
         style = {name: index for index, name in enumerate(shown)}
         height = 3.6 + 0.18 * max(0, len(table) - 6)
-        with figures.canvas(1, 2, (9.6, height), width_ratios=(3, 2)) as (figure, (left, right)):
+        size = (9.6, height) if figsize is None else figures.check_size(figsize)
+        with figures.pair(ax, size, width_ratios=(3, 2)) as (figure, (left, right)):
             parts = self.sums[LOG].shape[1]
             middles = (np.arange(parts) + 0.5) * len(self.rows) / parts
             for name in shown:
@@ -152,7 +171,12 @@ class Replay:
                 figures.shade(left, middles, middle - reach, middle + reach, style[name])
             left.set(xlabel="row of the log", ylabel="reward per step", xlim=(0, len(self.rows)), title="along the log")
             figures.thousands(left.xaxis, 4)
-            figure.legend(loc="outside lower center", ncols=min(len(shown), 5), title="bands and bars: 95 % intervals")
+            if ax is None:
+                note = "bands and bars: 95 % intervals"
+                figure.legend(loc="outside lower center", ncols=min(len(shown), 5), title=note)
+                figure.suptitle(title or "")
+            else:
+                left.legend(fontsize="small")
             for place, row in enumerate(table.iter_rows(named=True)):
                 colour = figures.line_style(style[row["policy"]])["color"] if row["policy"] in style else "0.45"
                 right.plot([row["low"], row["high"]], [place, place], color=colour)
@@ -162,6 +186,25 @@ class Replay:
             right.locator_params(axis="x", nbins=5)
         result: Figure = figure
         return result
+
+    def __repr__(self) -> str:
+        columns, rows = self._shown()
+        return "\n".join([self._heading(), *text_table(columns, rows), "rewards are per step; notes() tells more"])
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._shown(), self._heading(), " ".join(self.notes()))
+
+    def _heading(self) -> str:
+        return f"Replay of {len(self.log):,} rows: {self.log.n_arms} arms, {self.horizon:,} steps a replay"
+
+    def _shown(self) -> tuple[list[str], list[list[str]]]:
+        rows = []
+        for row in self.table().head(MOST_ROWS).iter_rows(named=True):
+            known = row["reward"] is not None
+            interval = f"{row['low']:.4f} to {row['high']:.4f}" if known else "too few rows"
+            against = "" if row["against_log"] is None else f"{row['against_log']:+.4f}"
+            rows.append([row["policy"], f"{row['reward']:.4f}" if known else "", interval, against, f"{row['rows']:,}"])
+        return ["policy", "reward", "95 % interval", "less the log's", "rows"], rows
 
     def _curves_shown(self, table: pl.DataFrame) -> list[str]:
         """All policies and the log; of single arms the best ones, as long as the figure stays legible."""

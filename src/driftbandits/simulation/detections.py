@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from driftbandits.simulation.result import Simulation
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -99,32 +101,42 @@ def detection_table(result: Simulation) -> pl.DataFrame:
     return pl.DataFrame(columns, strict=False)
 
 
-def plot_detections(result: Simulation) -> Figure:
-    """The share of true changes that each policy has seen within so many steps; false alarms are in the legend."""
+def plot_detections(
+    result: Simulation,
+    *,
+    ax: Axes | None = None,
+    figsize: tuple[float, float] | None = None,
+    policies: Sequence[str] | str | None = None,
+    title: str | None = None,
+) -> Figure:
+    """The share of true changes that each policy has seen within so many steps; false alarms are in the legend.
+
+    Drawn into the axes ``ax``, or a new figure of ``figsize`` inches, for the ``policies`` named, or all that detect.
+    """
     from driftbandits._common import plotting as figures
 
     delays, table = detection_delays(result), detection_table(result)
+    names = table["policy"].to_list()
+    wanted = figures.chosen(names, policies)
     longest = max(1, delays["delay"].max() or 1)
     figure: Figure
-    with figures.canvas() as (figure, axes):
-        for index, row in enumerate(table.iter_rows(named=True)):
+    with figures.panel(ax, figsize, (6.4, 4.0), result.instance.name if title is None else title) as (figure, axes):
+        for row in table.filter(table["policy"].is_in(wanted)).iter_rows(named=True):
             mine = delays.filter(policy=row["policy"])["delay"]
             seen = np.sort(mine.drop_nulls().to_numpy())
             x = np.concatenate([[0], seen, [longest]])
             y = np.concatenate([[0], np.arange(1, len(seen) + 1), [len(seen)]]) / max(1, len(mine))
             label = f"{row['policy']} ({row['false_alarms']:,.2g} false alarms per 100,000)"
-            axes.step(x, y, where="post", label=label, **figures.line_style(index))
-        axes.set(
-            xlabel="steps after a change",
-            ylabel="share of changes seen",
-            title=result.instance.name,
-            xlim=(0, longest),
-            ylim=(0, 1.02),
-        )
-        figures.thousands(axes.xaxis)
+            axes.step(x, y, where="post", label=label, **figures.line_style(names.index(row["policy"])))
+        axes.set(xlabel="steps after a change", ylabel="share of changes seen", xlim=(0, longest), ylim=(0, 1.02))
+        figures.thousands(axes.xaxis, figures.ticks_across(axes))
         changes = len(true_changes(result.instance))
         note = f"{result.runs:,} run{'s' * (result.runs > 1)} of {changes:,} change{'s' * (changes != 1)}"
-        figure.legend(ncols=2, fontsize=8, title=note, title_fontsize=8, loc="outside lower center")
+        if ax is None:
+            columns = 1 if figures.is_narrow(axes) else 2
+            figure.legend(ncols=columns, fontsize=8, title=note, title_fontsize=8, loc="outside lower center")
+        else:
+            axes.legend(fontsize="small")
     return figure
 
 

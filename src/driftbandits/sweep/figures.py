@@ -33,7 +33,7 @@ def plot_against(table: pl.DataFrame, against: str, title: str) -> Figure:
     x_log, y_log = _is_wide(table[against]), _is_wide(table["regret"])
     fitted = x_log and y_log
     figure: Figure
-    with _canvas(len(panels), 4.8, 5.2) as (figure, grid):
+    with _canvas(len(panels), 4.8, 5.2, sharex=True, sharey=True) as (figure, grid):
         for axes, (heading, part) in zip(grid, panels.items(), strict=False):
             for index, (common, curve) in enumerate(curves(part, against)):
                 x, y = _positions(table, against, curve), curve["regret"].to_numpy()
@@ -47,13 +47,17 @@ def plot_against(table: pl.DataFrame, against: str, title: str) -> Figure:
             _mark(axes.xaxis, table, against)
             axes.set(xscale="log" if x_log else "linear", yscale="log" if y_log else "linear", title=heading)
             axes.set(xlabel=_spelled(against), ylabel="regret at T")
+            axes.tick_params(labelbottom=True, labelleft=True)  # though scales are shared: a panel can be read alone
             if y_log:
                 axes.set_ylim(bottom=table["regret"].to_numpy().min() / 2)
             axes.legend(
                 fontsize=8, handlelength=3.5, loc="upper center", bbox_to_anchor=(0.5, -0.16)
             )  # never over the curves
         figure.suptitle(title, fontsize=11)
-        note = "bands: 95 % interval of the mean" + ("; ±: 95 % interval of the fitted exponent" if fitted else "")
+        scales = "all panels have the same scales; " if len(panels) > 1 else ""
+        note = f"{scales}bands: 95 % interval of the mean" + (
+            "; ±: 95 % interval of the fitted exponent" if fitted else ""
+        )
         figure.supxlabel(note, fontsize=8, color="0.35")
     return figure
 
@@ -95,11 +99,11 @@ def plot_heat(table: pl.DataFrame, across: str, up: str, title: str) -> Figure:
     return figure
 
 
-def _canvas(panels: int, width: float, height: float) -> Any:
+def _canvas(panels: int, width: float, height: float, **options: Any) -> Any:
     columns = min(panels, 3)
     rows = -(-panels // columns)
     size = (max(6.8, width * columns), 0.4 + height * rows)
-    return _Flat(figures.canvas(rows, columns, size, squeeze=False), panels)
+    return _Flat(figures.canvas(rows, columns, size, squeeze=False, **options), panels)
 
 
 class _Flat:

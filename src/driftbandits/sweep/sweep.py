@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.notebook import html_table, written
 from driftbandits._common.progress import step_bar
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.sweep import executors
@@ -25,11 +26,13 @@ from driftbandits.sweep.drive import drive
 from driftbandits.sweep.grid import Declaration, GridError, cells_of, home_of
 from driftbandits.sweep.pace import Pace
 from driftbandits.sweep.plan import Plan, Until
+from driftbandits.sweep.summary import numeric, summarise
 from driftbandits.sweep.tasks import VERSION
 from driftbandits.sweep.toml import read_declaration
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 
 class Sweep:
@@ -140,6 +143,43 @@ class Sweep:
         with chosen as pool:
             return self.run_on(pool, directory, wanted, progress, lambda line: None)
 
+    @staticmethod
+    def summary(directory: str | os.PathLike[str]) -> pl.DataFrame:
+        """What is finished in ``directory``, a row for each cell: its runs, mean regret at T and the 95 % interval."""
+        return summarise(read(directory))
+
+    @staticmethod
+    def plot(directory: str | os.PathLike[str], against: str | None = None, *, title: str = "") -> Figure:
+        """Mean regret at T against a parameter: of what is finished in ``directory``, with 95 % intervals.
+
+        ``against`` is the number with most values unless given.
+        """
+        from driftbandits.sweep.figures import plot_against
+
+        table = summarise(read(directory))
+        if against is None and not numeric(table):
+            raise InputError("no parameter of this sweep is a number that differs between cells: say against=...")
+        return plot_against(table, numeric(table)[0] if against is None else against, title)
+
+    def __repr__(self) -> str:
+        return f"<Sweep {self.declared.name}: {len(self.cells):,} cells, {', '.join(self._sizes())}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, len(values), ", ".join(_brief(values))) for name, values in self._parameters().items()]
+        cells = f"{len(self.cells):,} cells, {self.declared.runs:,} runs each, seed {self.declared.seed}"
+        return html_table(["parameter", "values", ""], rows, f"Sweep {self.declared.name}: {cells}")
+
+    def _sizes(self) -> list[str]:
+        return [f"{len(values)} {name}" for name, values in self._parameters().items() if len(values) > 1]
+
+    def _parameters(self) -> dict[str, list[Any]]:
+        """The different values of every parameter, in order."""
+        names = self.cells[0].columns
+        return {
+            name: list({repr(cell.columns.get(name)): cell.columns.get(name) for cell in self.cells}.values())
+            for name in names
+        }
+
     def run_on(
         self,
         pool: executors.Pool,
@@ -188,6 +228,11 @@ def _blocks(table: pl.DataFrame) -> list[tuple[Block, Any]]:
     columns = (table[name].to_list() for name in ("cell", "first_run", "runs"))
     regrets = (np.asarray(values) for values in table["regret"])
     return [(Block(*key), values) for *key, values in zip(*columns, regrets, strict=True)]
+
+
+def _brief(values: Sequence[Any]) -> list[str]:
+    """Values as text, some of them if they are many."""
+    return [written(value) for value in values[:6]] + ["..."] * (len(values) > 6)
 
 
 def _named(value: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_drift, check_horizon
+from driftbandits._common.notebook import html_table
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.theory.bounds_beyond import ManyArmsUpper as ManyArmsUpper
@@ -44,6 +45,19 @@ class InstanceBound(NamedTuple):
 
     def __float__(self) -> float:
         return self.total
+
+    def __repr__(self) -> str:
+        return f"<InstanceBound {self.total:,.0f}: {', '.join(f'{what} {cost:,.0f}' for what, cost in self._terms())}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(what, f"{cost:,.0f}") for what, cost in [*self._terms(), ("total", self.total)]]
+        gaps = f"least detectable gap of a block: {self.lambda_min.min():.3g} to {self.lambda_min.max():.3g}"
+        return html_table(["term", "regret"], rows, "Theorem 1: expected regret is at most", gaps)
+
+    def _terms(self) -> list[tuple[str, float]]:
+        blocks = f"{len(self.per_block):,} block{'s' * (len(self.per_block) > 1)}"
+        ends = ("ends of episodes", self.episode_ends)
+        return [(blocks, float(self.per_block.sum())), ends, ("bad event", self.bad_event)]
 
 
 class MinimaxUpper(NamedTuple):
