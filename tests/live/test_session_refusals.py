@@ -147,5 +147,5 @@ def test_too_many_open_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driftbandits.live.session.MOST_OPEN", 3)
     session = db.Session(arms=["a", "b"])
     session.ask_many(3)
-    with pytest.raises(db.InputError, match="give the Session a timeout"):
+    with pytest.raises(db.InputError, match="set a timeout"):
         session.ask()

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.core.settings import Settings
 from driftbandits.service.http.errors import add_error_handlers
 from driftbandits.service.http.gate import Gate
 
@@ -33,7 +34,7 @@ class Driven:
         add_error_handlers(app)
         app.post(LONG)(echo)
         self.metrics = Metrics()
-        self.gate = Gate(app, MOST, self.metrics, {"echo": echo})
+        self.gate = Gate(app, Settings(most_body=MOST), self.metrics, {"echo": echo})
 
     def post(self, path: str, pieces: Sequence[bytes], declared: str | None = None) -> tuple[int, bytes]:
         """Status and body of the answer to a body that comes in pieces."""

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 import systems
 from driftbandits.client import Client, RefusedError
@@ -55,7 +56,6 @@ def test_from_start_to_sigterm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--host", "0.0.0.0"], "needs tokens.*driftbandits token create"),
         (["--host", "0.0.0.0", "--no-auth"], "--no-auth lets everyone"),
         (["--store", "mysql://x"], "sqlite:///file.db"),
         (["--store", "sqlite:///no/such/folder/file.db"], "cannot be opened"),
@@ -81,7 +81,9 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
     assert f"port {port}" in done.stderr
 
 
-def test_the_interpreter_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_start_makes_a_token_and_the_interpreter_is_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def tuned() -> tuple[object, ...]:
         return sys.getswitchinterval(), gc.get_threshold()
 
@@ -94,8 +96,16 @@ def test_the_interpreter_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.M
     before, frozen = tuned(), gc.get_freeze_count()
     monkeypatch.setattr(run, "set_up_logs", lambda level: None)  # of the whole process, too
     monkeypatch.setattr("uvicorn.Server.run", fail)
-    with pytest.raises(RuntimeError, match="fell over"):
+    monkeypatch.setenv("DRIFTBANDITS_PROT", "8000")
+    with pytest.raises(RuntimeError, match="fell over"), capture_logs() as said:
         run.serve(Settings(store=f"sqlite:///{tmp_path}/file.db", port=0))
+    printed = capsys.readouterr().out.split()[-1]
+    store = Store(f"sqlite:///{tmp_path}/file.db")
+    assert store.token(printed)  # the first start makes one
+    store.close()
+    assert [line.get("names") for line in said] == [["DRIFTBANDITS_PROT"], None]
+    if sys.platform != "win32":
+        assert (tmp_path / "file.db").stat().st_mode & 0o777 == 0o600
     assert all(now != then for now, then in zip(meanwhile, before, strict=True))
     assert tuned() == before
     assert gc.get_freeze_count() <= frozen  # some Pythons start with frozen objects of their own

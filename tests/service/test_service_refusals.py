@@ -14,7 +14,7 @@ import pytest
 from driftbandits.errors import InputError
 from driftbandits.service import Settings
 from driftbandits.service.http import access
-from driftbandits.service.http.access import auth_needed
+from driftbandits.service.http.access import auth_needed, first_token
 from driftbandits.store import Store, Token
 from in_process import ARMS, Running, serving
 
@@ -283,11 +283,14 @@ def test_other_sites_pages_cannot_reach_a_service_without_tokens(running: Runnin
 
 def test_when_tokens_are_needed() -> None:
     store = Store("sqlite://")
-    assert auth_needed(Settings(), store) is False
-    for settings in (Settings(host="0.0.0.0"), Settings(auth=True), Settings(host="0.0.0.0", auth=False)):
+    for settings in (Settings(), Settings(host="0.0.0.0"), Settings(auth=True), Settings(host="0.0.0.0", auth=False)):
         with pytest.raises(InputError, match=r"token|--no-auth"):
             auth_needed(settings, store)
-    store.add_token("mine", "admin")
+    assert first_token(Settings(auth=False), store) is None
+    secret = first_token(Settings(), store)
+    assert secret is not None
+    assert store.token(secret).scope == "admin"  # type: ignore[union-attr]
+    assert first_token(Settings(), store) is None  # once
     assert auth_needed(Settings(), store) is True
     assert auth_needed(Settings(auth=False), store) is False
     assert auth_needed(Settings(host="0.0.0.0"), store) is True

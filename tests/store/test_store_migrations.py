@@ -25,6 +25,7 @@ DIGESTS = {
     "r0001.py": "791b99254cbd3640",
     "r0002.py": "cb02ceac56ecf778",
     "r0003.py": "d8764577c88f721c",
+    "r0004.py": "1744b02f20f43980",
 }
 FIRST_EXPLORE = (
     "ALTER TABLE experiments DROP COLUMN propensities",

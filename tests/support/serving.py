@@ -28,7 +28,7 @@ class Process:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
-        self._settings = {"store": store, "port": self.port, "log_level": "error", **settings}
+        self._settings = {"store": store, "port": self.port, "log_level": "error", "auth": False, **settings}
         self.start()
 
     def start(self) -> None:

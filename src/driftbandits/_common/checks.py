@@ -91,6 +91,20 @@ def is_reward(value: Any) -> bool:
         return False
 
 
+def check_range(name: str, values: Any) -> tuple[float, float] | None:
+    """Two numbers, the smaller first; or None for no limits.
+
+    >>> check_range("reward_range", [0, 1])
+    (0.0, 1.0)
+    """
+    if values is None:
+        return None
+    given = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else []
+    if len(given) != 2 or not all(map(is_reward, given)) or not given[0] < given[1]:
+        raise InputError(f"{name} must be two numbers, the smaller one first, or None for no limits; got {values!r}")
+    return float(given[0]), float(given[1])
+
+
 def check_names(name: str, values: Sequence[str]) -> list[str]:
     """Different, non-empty names.
 

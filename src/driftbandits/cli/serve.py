@@ -17,6 +17,7 @@ def serve(
     port: int | None = None,
     url: str | None = None,
     auth: bool | None = None,
+    root_path: str | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
 ) -> None:
     """Serve experiments over HTTP: ask for an arm, tell its reward, see why.
@@ -38,11 +39,15 @@ def serve(
         Where clients reach this service, if not at host and port; told to those who ask another service for an
         experiment held here.
     auth
-        Whether requests need a token. Unless given they do, but on 127.0.0.1 while the store has no token.
+        Whether requests need a token. They do unless --no-auth is given, which lets everyone on this machine do
+        everything. The first start makes a token and prints it.
+    root_path
+        The path under which a proxy shows the service, such as /bandits.
     log_level
         How much to log; info unless given.
     """
-    given = {"store": store, "host": host, "port": port, "url": url, "auth": auth, "log_level": log_level}
+    given = {"store": store, "host": host, "port": port, "url": url, "auth": auth, "root_path": root_path}
+    given["log_level"] = log_level
     from driftbandits.service.core.run import serve
 
     serve(settings({name: value for name, value in given.items() if value is not None}))

@@ -1,8 +1,8 @@
-"""One ask and what can happen to it: Decision, the three events of a Session's log, and the refusals."""
+"""One ask and what can happen to it: Decision, the events of a Session's log, and the refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -45,13 +45,53 @@ class Settled(NamedTuple):
     time: float
 
 
+class Corrected(NamedTuple):
+    """A Decision that was closed counts as told this reward, or as dropped when it is None; also for what came since.
+
+    The Session after it is the fold of the log with that reward in place of the one before.
+    """
+
+    step: int
+    reward: float | None
+    time: float
+
+
+class Changed(NamedTuple):
+    """What is declared from here on, also for open Decisions: each is due ``timeout`` seconds after it was asked."""
+
+    timeout: float | None
+    default_reward: float | None
+    reward_range: tuple[float, float] | None
+    time: float
+
+
+class Rewound(NamedTuple):
+    """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
+
+    time: float
+
+
 # From a tuple of all fields, some times faster than by name: batches make them by the hundred.
 make_decision = partial(tuple.__new__, Decision)
 make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
-Event: TypeAlias = Asked | Told | Settled
-"""A Session is the fold of its events: ``session.apply(event)`` for one after the other."""
+Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | Rewound
+"""A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
+
+
+def amended(events: Iterable[Event], corrections: Mapping[int, float | None]) -> Iterator[Event]:
+    """The events as if the rewards of those steps had been told right at first; None: as if they never came.
+
+    >>> list(amended([Told(1, 5000.0, 9.0), Told(2, 0.5, 9.0), Told(3, 1.0, 9.0)], {1: 0.5, 3: None}))
+    [Told(step=1, reward=0.5, time=9.0), Told(step=2, reward=0.5, time=9.0), Settled(step=3, reward=None, time=9.0)]
+    """
+    for event in events:
+        if isinstance(event, Told | Settled) and event.step in corrections:
+            reward = corrections[event.step]
+            yield Settled(event.step, None, event.time) if reward is None else Told(event.step, reward, event.time)
+        else:
+            yield event
 
 
 class Outcome(StrEnum):

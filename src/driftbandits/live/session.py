@@ -11,6 +11,7 @@ from typing import Any
 from driftbandits._common.checks import (
     LARGEST_REWARD,
     check_names,
+    check_range,
     check_seed,
     check_share,
     check_timeout,
@@ -21,12 +22,15 @@ from driftbandits._common.checks import (
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import (
     Asked,
+    Changed,
     ConflictError,
+    Corrected,
     Decision,
     Event,
     ExpiredError,
     Outcome,
     Rewards,
+    Rewound,
     Settled,
     Told,
     TooOldError,
@@ -39,12 +43,18 @@ from driftbandits.live.decisions import (
     step_of,
 )
 from driftbandits.live.explanation import Explanation, explain_choice
-from driftbandits.live.learners import make_learner
+from driftbandits.live.learners import DRAWS, make_learner
 from driftbandits.live.shown import as_html, in_a_line, listed
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.policies import AutoTS, Policy
 
 MOST_OPEN = 1_000_000
+MOST_SETTLED = 10_000
+"""Decisions that one ask or tell settles, at most, so that it is answered in time. The next one settles more."""
+CLOCK_SLACK = 60.0
+"""Seconds by which clocks may differ before one of them is called wrong."""
+UNCHANGED: Any = object()
+"""A setting that is left as it is."""
 NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
 
 
@@ -56,6 +66,7 @@ class Session:
 
     ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
     dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits forever.
+    ``reward_range``: a reward outside of these two numbers is refused; None, the default, takes any.
 
     ``explore``: this share of Decisions choose any arm with equal probability, and the exact probability of every
     choice is kept. That is what ``replay`` needs to evaluate other policies on the log; 0, the default, explores no
@@ -82,6 +93,7 @@ class Session:
         *,
         timeout: float | None = None,
         default_reward: float | None = None,
+        reward_range: Sequence[float] | None = None,
         explore: float = 0.0,
         name: str = "d",
         remember: int = 100_000,
@@ -91,16 +103,14 @@ class Session:
         if not isinstance(policy, Policy):
             raise InputError(f"a Session needs a policy derived from Policy; got {policy!r}")
         self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_seed(seed, 2**64 - 1)
-        self.timeout, self.default_reward = check_timeout(timeout), default_reward
-        if default_reward is not None and not is_reward(default_reward):
-            raise InputError(
-                f"default_reward must be a finite number, at most {LARGEST_REWARD:g} in size, or None to drop what "
-                f"never comes; got {shown(default_reward)}"
-            )
+        self.timeout, self.reward_range = check_timeout(timeout), check_range("reward_range", reward_range)
+        self.default_reward = _check_default(default_reward, self.reward_range)
         self.explore, self.name = check_share("explore", explore), str(name)
         self.remember = check_whole("remember", remember, 0)
         self.clock, self._usual_clock = clock or steady_clock(), clock is None
         self.step = 0
+        self.changes = 0
+        """How many events were neither asks nor closed one."""
         self.time = -math.inf
         self.most_open = 0
         self.journal: list[Event] | None = None
@@ -114,6 +124,20 @@ class Session:
     def open(self) -> int:
         """How many Decisions wait for their reward."""
         return len(self._open)
+
+    @property
+    def seq(self) -> int:
+        """How many events it is the fold of."""
+        return 2 * self.step - len(self._open) + self.changes
+
+    @property
+    def next_due(self) -> float | None:
+        """When the oldest open Decision is to be settled, if it ever is."""
+        return next((event.due for event, _ in self._open.values()), None)
+
+    def draws(self, count: int) -> int:
+        """How many times the policy looks at an arm to make so many Decisions, about: what they cost."""
+        return count * len(self.arms) * (DRAWS if self.explore > 0 else 1) if self.policy.any_order else count
 
     def waiting(self) -> list[Asked]:
         """The Decisions that wait for their reward, oldest first."""
@@ -142,7 +166,7 @@ class Session:
         if self.open + count > MOST_OPEN:
             raise InputError(
                 f"{self.open:,} Decisions wait for their reward and {count:,} more would pass the limit of "
-                f"{MOST_OPEN:,}: tell rewards, or give the Session a timeout"
+                f"{MOST_OPEN:,}: tell rewards, or set a timeout"
             )
         arms, p = self._learner.choose(self.step + 1, count, self.open)
         due = None if self.timeout is None else now + self.timeout
@@ -174,7 +198,7 @@ class Session:
         meant: dict[str, float] = {}
         outcomes = []
         for id, reward in pairs_of(rewards):
-            outcome = self._judge(id, reward, meant)
+            outcome = self._judge(id, reward, meant, now)
             if outcome is NEW:
                 meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
             outcomes.append(outcome)
@@ -182,16 +206,36 @@ class Session:
         self._apply_rewards(meant, list(map(make_told, zip(steps, meant.values(), repeat(now), strict=False))))
         return outcomes
 
-    def settle(self) -> list[Settled]:
-        """Settle the Decisions whose timeout has ended, as ``ask`` and ``tell`` do by themselves."""
+    def settle(self, most: int | None = None) -> list[Settled]:
+        """Settle the Decisions whose timeout has ended, or the first ``most``, as ``ask`` and ``tell`` do."""
         now = self._now()
         due: dict[str, Settled] = {}
-        for id, (event, _) in self._open.items():
+        for id, (event, _) in islice(self._open.items(), most):
             if event.due is None or event.due > now:
                 break  # the rest was asked later, and is due later
             due[id] = Settled(event.step, self.default_reward, now)
         self._apply_rewards(due, due.values())
         return list(due.values())
+
+    def change(
+        self,
+        *,
+        timeout: float | None = UNCHANGED,
+        default_reward: float | None = UNCHANGED,
+        reward_range: Sequence[float] | None = UNCHANGED,
+    ) -> None:
+        """Change what is declared, from now on and for open Decisions; what is not given stays.
+
+        >>> session = Session(arms=["red", "blue"], clock=lambda: 100.0)
+        >>> decision = session.ask()
+        >>> session.change(timeout=60, default_reward=0)
+        >>> session.waiting()[0].due
+        160.0
+        """
+        timeout = self.timeout if timeout is UNCHANGED else check_timeout(timeout)
+        limits = self.reward_range if reward_range is UNCHANGED else check_range("reward_range", reward_range)
+        default = _check_default(self.default_reward if default_reward is UNCHANGED else default_reward, limits)
+        self.apply(Changed(timeout, None if default is None else float(default), limits, self._now()))
 
     # Why
 
@@ -223,11 +267,33 @@ class Session:
                     f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
                 )
             self._apply_asked([event])
+        elif isinstance(event, Changed | Corrected | Rewound):
+            self._apply_change(event)
         else:
             id = f"{self.name}-{event.step}"
             if id not in self._open:
                 raise InputError(f"the log settles step {event.step}, which is not open")
             self._apply_rewards([id], [event])
+
+    def _apply_change(self, event: Changed | Corrected | Rewound) -> None:
+        """A correction is noted here; the rewards before it were those that it says (``amended``)."""
+        if isinstance(event, Corrected):
+            if not 1 <= event.step <= self.step or f"{self.name}-{event.step}" in self._open:
+                raise InputError(f"the log corrects step {event.step}, which has no reward yet")
+        else:
+            latest = math.inf
+            if isinstance(event, Changed):
+                self.timeout, self.default_reward, self.reward_range, _ = event
+            else:
+                latest = self.time = event.time
+            for id, (asked, learnt) in self._open.items():
+                at = min(asked.time, latest)
+                due = None if self.timeout is None else at + self.timeout
+                self._open[id] = asked._replace(time=at, due=due), learnt
+        self.changes += 1
+        self.time = max(self.time, event.time)
+        if self.journal is not None:
+            self.journal.append(event)
 
     def _apply_asked(self, events: list[Asked]) -> list[str]:
         prefix = f"{self.name}-"
@@ -300,17 +366,43 @@ class Session:
         """Time never runs backwards here, whatever the clock does."""
         return max(self.time, float(self.clock()))
 
+    def keep_time(self, earliest: float) -> str | None:
+        """Go on where the clock stands, if it differs much from the log's last time; says what was wrong, if anything.
+
+        A log that is ahead of the clock was written while the clock was wrong: time is set back, by an event. But if
+        the clock shows a time before ``earliest``, which is past, it is wrong now: time goes on from the log's end.
+        """
+        now, last = float(self.clock()), self.time
+        if now < earliest - CLOCK_SLACK:
+            start = max(last, earliest)
+            self.clock = lambda: start + time.monotonic() - began
+            began = time.monotonic()
+            return f"the clock shows {_date(now)}, which is before {_date(earliest)}: time goes on from {_date(start)}"
+        if last > now + CLOCK_SLACK:
+            self.apply(Rewound(now))
+            return f"the log ends at {_date(last)}, but it is {_date(now)}: a clock was wrong, and time was set back"
+        return None
+
     def _settled_now(self) -> float:
-        self.settle()
+        self.settle(MOST_SETTLED)
         return self._now()
 
-    def _judge(self, id: Any, reward: Any, meant: dict[str, float]) -> Outcome:
+    def takes(self, reward: Any) -> bool:
+        """Whether it is a reward: a finite number, and within the range that was declared."""
+        return is_reward(reward) and (
+            self.reward_range is None or self.reward_range[0] <= reward <= self.reward_range[1]
+        )
+
+    def _judge(self, id: Any, reward: Any, meant: dict[str, float], now: float) -> Outcome:
         if not (isinstance(id, str) and is_reward(reward)):
             return Outcome.INVALID if step_of(id, self.name) else Outcome.UNKNOWN
         if id in meant:
             return AGAIN if meant[id] == reward else Outcome.CONFLICT
         if id in self._open:
-            return NEW
+            due = self._open[id][0].due
+            if due is not None and due <= now:
+                return Outcome.EXPIRED  # it will be settled in its turn
+            return NEW if self.reward_range is None or self.takes(reward) else Outcome.INVALID
         step = step_of(id, self.name)
         if step in self._closed:
             told = self._closed[step][2]
@@ -321,8 +413,19 @@ class Session:
         """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""
         return id in self._open or step_of(id, self.name) in self._closed
 
+    @property
+    def remembers_all(self) -> bool:
+        """Whether it remembers as many answered Decisions as it is to: then none that it should know is missing."""
+        return len(self._closed) == self.remember
+
     def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:
         """The error that says why such a reward is not taken."""
+        if outcome is Outcome.INVALID and is_reward(reward) and self.reward_range is not None:
+            low, high = self.reward_range
+            return InputError(
+                f"a reward of {self.name!r} is between {low:g} and {high:g}, as was declared; got {shown(reward)}. "
+                "Tell rewards on that scale, or change reward_range"
+            )
         if outcome is Outcome.INVALID:
             return InputError(
                 f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}"
@@ -336,6 +439,24 @@ class Session:
         return ExpiredError(
             f"Decision {id!r} was settled without this reward: its time was up, or it is long forgotten"
         )
+
+
+def _check_default(reward: Any, limits: tuple[float, float] | None) -> Any:
+    if reward is not None and not is_reward(reward):
+        raise InputError(
+            f"default_reward must be a finite number, at most {LARGEST_REWARD:g} in size, or None to drop what "
+            f"never comes; got {shown(reward)}"
+        )
+    if reward is not None and limits is not None and not limits[0] <= reward <= limits[1]:
+        raise InputError(
+            f"default_reward must be in reward_range, {limits[0]:g} to {limits[1]:g}, or None to drop what never "
+            f"comes; got {shown(reward)}"
+        )
+    return reward
+
+
+def _date(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(max(0.0, min(seconds, 1e11))))
 
 
 def steady_clock() -> Callable[[], float]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
 CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
-SETTINGS = {"arms", "seed", "timeout", "default_reward", "explore", "name", "remember"}
+SETTINGS = {"arms", "seed", "timeout", "default_reward", "reward_range", "explore", "name", "remember"}
 ASIDE = np.dtype([("step", "i8"), ("arm", "i8"), ("reward", "f8")])
 
 
@@ -33,11 +33,13 @@ def pack_session(session: Session) -> bytes:
             "seed": session.seed,
             "timeout": session.timeout,
             "default_reward": session.default_reward,
+            "reward_range": session.reward_range,
             "explore": session.explore,
             "name": session.name,
             "remember": session.remember,
         },
         "step": session.step,
+        "changes": session.changes,
         "time": None if session.time == -math.inf else session.time,
         "most_open": session.most_open,
         "learnt": learner.learnt,
@@ -68,6 +70,7 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
             raise InputError(f"this snapshot is of another version: it has {', '.join(sorted(given - SETTINGS))}")
         session = kind(build(header["policy"]), clock=clock, **header["settings"])
         session.step, session.most_open = header["step"], header["most_open"]
+        session.changes = header.get("changes", 0)
         session.time = -math.inf if header["time"] is None else header["time"]
         for step, arm, at, due, p, learnt in arrays["open"].tolist():
             event = Asked(int(step), int(arm), at, _absent(due), _absent(p))

@@ -10,7 +10,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies._parts.belief import Belief, gaussian_belief
+from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
 from driftbandits.policies._parts.posteriors import beta_moments, draw_beta
 from driftbandits.policies.base import Policy, Records, records
 
@@ -123,8 +123,14 @@ class AutoTS(Policy):
         )
 
     def belief(self, state: AutoTSState) -> Belief:
-        """Mean and deviation of the mixture that ``select`` draws from."""
+        """Mean and deviation of the mixture that ``select`` draws from, and more where few rewards tell little.
+
+        As long as all rewards were equal nothing is known of the noise, and intervals have no ends. Where three or more
+        had two values, arms count as coins, also when none has had both. Otherwise intervals are Student's with t - k
+        degrees of freedom, at least one, where k arms had rewards: the noise was learnt from as many differences.
+        """
         run, arms = state.run[0], state.arms
+        coins, freedom = run.values == 2 and run.t > 2, max(int(run.t) - int((arms.last > 0).sum()), 1)
         mean, deviation = np.full(len(arms), np.nan), np.full(len(arms), np.nan)
         for index in np.flatnonzero(arms.last > 0):
             away = run.t + 1 - arms[index].last
@@ -132,14 +138,16 @@ class AutoTS(Policy):
             weight = switched * state.pool + (1.0 - switched) * state.weight[index]
             means = state.mean[index]
             spread = state.spread[index] + state.walk * away
-            if run.coin:
+            if coins:
                 p, variance = beta_moments((means - run.low) / (run.high - run.low), spread)
                 means, spread = run.low + (run.high - run.low) * p, (run.high - run.low) ** 2 * variance
             else:
                 spread *= _noise(run, arms[index]) + (means - run.center) ** 2 / (1.0 + arms[index].pulls)
             mean[index] = weight @ means
             deviation[index] = math.sqrt(weight @ (spread + (means - mean[index]) ** 2))
-        return gaussian_belief(mean, deviation)
+            if run.values == 1:
+                deviation[index] = math.inf
+        return gaussian_belief(mean, deviation if coins else deviation * widened(freedom))
 
     def select(self, state: AutoTSState, rng: np.random.Generator) -> int:
         run = state.run[0]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import tempfile
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits._common.extras import needs
 from driftbandits.errors import InputError
-from driftbandits.store.errors import StoreError, StoreUnavailableError, UnusableStoreError
+from driftbandits.store.errors import DamagedStoreError, StoreError, StoreUnavailableError, UnusableStoreError
 from driftbandits.store.migrate import migrate
 
 PATIENCE = 10.0
@@ -28,6 +29,7 @@ PATIENCE = 10.0
 IDLE = 1.0
 """Seconds after which a connection is tried before it is used; to try it every time would cost a round trip."""
 
+GONE = "the file was deleted, moved or replaced while it was open: stop the service, and put the file back"
 EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:password@host/name"'
 
 
@@ -38,6 +40,9 @@ class Database:
         parsed = _parsed(url)
         self.url = parsed.render_as_string(hide_password=True)
         self.clock = time.time
+        self._path: str | None = None
+        self._file: tuple[str, tuple[int, int] | None] | None = None
+        """SQLite's file, and which file that was when it was opened."""
         self._errors: tuple[type[Exception], ...] = (DBAPIError, PoolTimeoutError)
         self._away: tuple[type[Exception], ...] = (OperationalError, InterfaceError, PoolTimeoutError)
         with self._plain_words():
@@ -49,6 +54,8 @@ class Database:
             self._writes = self.engine.execution_options(writes=True)
             self.is_postgres = self.engine.dialect.name == "postgresql"
             migrate(self.engine)
+            if self._path is not None:
+                self._file = self._path, _identity(self._path)
 
     def close(self) -> None:
         """Close all connections, as happens by itself when the Store is no longer used."""
@@ -63,8 +70,25 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction: on disk when the block has ended, or not at all."""
-        with self._plain_words(), self._writes.begin() as connection:
-            yield connection
+        with self._plain_words():
+            with self._writes.begin() as connection:
+                yield connection
+            self._check_file()
+
+    def try_to_write(self) -> None:
+        """One commit."""
+        with self.writing() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
+
+    def _check_file(self) -> None:
+        """What goes to a file that has lost its name is lost, and SQLite does not notice: acknowledge nothing."""
+        if self._file is None:
+            return
+        path, identity = self._file
+        if _identity(path) != identity:
+            gone = StoreUnavailableError(f"{self.url}: {GONE}")
+            gone.reason = GONE
+            raise gone
 
     def _connect(self, url: URL, existing: bool) -> Engine:
         if url.drivername == "sqlite":
@@ -90,7 +114,14 @@ class Database:
             url = url.set(database=str(Path(folder) / "store.db"))
         elif existing and not Path(str(url.database)).exists():
             raise InputError(f"there is no file {url.database}: name the one that holds the Store")
+        if not url.query:
+            self._path = str(url.database)
+            _make_private(self._path)
         engine = create_engine(url, connect_args={"timeout": PATIENCE})
+
+        @event.listens_for(engine, "do_connect")
+        def not_anew(*_: Any) -> None:
+            self._check_file()  # SQLite would make a new, empty file in place of the one that is gone
 
         @event.listens_for(engine, "connect")
         def set_up(connection: Any, _: Any) -> None:
@@ -113,8 +144,25 @@ class Database:
         except self._errors as error:
             said = " ".join(str(getattr(error, "orig", error)).split())
             unnamed = StoreUnavailableError if isinstance(error, self._away) else StoreError, said
-            kind, words = next((found for part, found in WORDS.items() if part in said), unnamed)
-            raise kind(f"{self.url}: {words}") from error
+            known = next((found for part, found in WORDS.items() if part in said), None)
+            kind, words = known or unnamed
+            plain = kind(f"{self.url}: {words}")
+            plain.reason = words if known else None
+            raise plain from error
+
+
+def _make_private(path: str) -> None:
+    """A new file is for its owner alone: it holds what people did, and who may ask. SQLite's other files follow it."""
+    with suppress(OSError):  # SQLite will say what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _parsed(url: str) -> URL:
@@ -162,6 +210,10 @@ WORDS: dict[str, tuple[type[StoreError], str]] = {
         f"has been locked by another program for {PATIENCE:.0f} seconds: let it finish, or stop it",
     ),
     "disk is full": (StoreUnavailableError, "the disk is full: nothing was written. Make room, and try again"),
+    "malformed": (
+        DamagedStoreError,
+        "the file is damaged, so part of it cannot be read: stop the service, and restore a backup",
+    ),
     "disk I/O error": (StoreUnavailableError, "the disk failed or is full: nothing was written"),
 }
 """What SQLite says, and in plain words."""

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, TooOldError, id_of, pairs_of
+from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, TooOldError, id_of, pairs_of, step_of
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
 from driftbandits.store.errors import StoreError
@@ -58,10 +58,32 @@ class DurableSession:
         pairs = pairs_of(rewards)
         outcomes = self._durably(lambda session: session.tell_many(pairs))
         session, id = self._writer.session, self._writer.experiment.id
-        for index, (decision, reward) in enumerate(pairs):
-            if outcomes[index] is Outcome.EXPIRED and not session.remembers(decision):
-                outcomes[index] = self._store.outcome(id, int(decision.rpartition("-")[2]), reward)
+        forgotten = {
+            index: (int(decision.rpartition("-")[2]), reward)
+            for index, (decision, reward) in enumerate(pairs)
+            if outcomes[index] is Outcome.EXPIRED and not session.remembers(decision)
+        }
+        if forgotten:
+            found = self._store.outcomes(id, list(forgotten.values()))
+            for index, outcome in zip(forgotten, found, strict=True):
+                outcomes[index] = outcome
         return outcomes
+
+    def correct(self, id: str, reward: float | None) -> None:
+        """Put another reward in the place of one that was learnt; None retracts it. What was learnt is learnt anew."""
+        session = self._writer.session
+        step = step_of(id, session.name)
+        if step is None:
+            raise session.refusal(Outcome.UNKNOWN, id, reward)
+        self._durably(lambda _: None)
+        with self._turn:
+            self._unclear = True
+            self._writer = self._store.correct(self._writer, [(step, reward)])
+            self._unclear = False
+
+    def change(self, **settings: Any) -> None:
+        """Change ``timeout``, ``default_reward`` or ``reward_range``, from now on and for open Decisions."""
+        self._durably(lambda session: session.change(**settings))
 
     def settle(self) -> list[Settled]:
         """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""

@@ -6,11 +6,20 @@ from driftbandits.errors import DriftbanditsError, InputError
 
 
 class StoreError(DriftbanditsError):
-    """A Store could not do what it was asked. What was to be written is not acknowledged."""
+    """A Store could not do what it was asked. What was to be written is not acknowledged.
+
+    ``reason`` says why, without the Store's address; None where only the database's own words are known.
+    """
+
+    reason: str | None = None
 
 
 class StoreUnavailableError(StoreError):
     """The database cannot be used now: no response, a full disk, or another program has locked it. Try later."""
+
+
+class DamagedStoreError(StoreError):
+    """Part of the database cannot be read."""
 
 
 class UnusableStoreError(StoreError, InputError):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits._common.checks import check_drift
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import Changed
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.database import Database
@@ -25,12 +26,17 @@ REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
 
+CHANGEABLE = ("timeout", "default_reward", "reward_range")
+"""What of an experiment can be changed while it runs."""
+
+
 @dataclass(frozen=True)
 class Experiment:
     """What was declared of an experiment, and where its log and its writer stand.
 
     ``policy`` is the policy's description as JSON. ``drift`` is the delta that its owner declared, if any; no policy
-    learns it from here, but an alarm may compare. ``holder`` is None when nobody is the writer.
+    learns it from here, but an alarm may compare. ``holder`` is None when nobody is the writer. ``first`` has the
+    settings as they were before the first change, if there was one.
     """
 
     key: int
@@ -41,6 +47,7 @@ class Experiment:
     seed: int
     timeout: float | None
     default_reward: float | None
+    reward_range: tuple[float, float] | None
     explore: float
     drift: float | None
     created: float
@@ -50,15 +57,16 @@ class Experiment:
     holder: str | None
     url: str | None
     lease_until: float
+    first: dict[str, Any] | None = None
 
     def session(self) -> Session:
         """The Session before its first event."""
+        declared = {name: getattr(self, name) for name in CHANGEABLE}
         return Session(
             build(self.policy),
             self.arms,
             self.seed,
-            timeout=self.timeout,
-            default_reward=self.default_reward,
+            **(self.first or declared),
             explore=self.explore,
             name=self.id,
             remember=REMEMBER,
@@ -100,6 +108,7 @@ class Experiments:
             "timeout": session.timeout,
             "default_reward": None if session.default_reward is None else float(session.default_reward),
             "explore": session.explore,
+            **_limits(session.reward_range),
             "drift": None if drift is None else check_drift(drift),
             "created": self._database.clock(),
             "status": "running",
@@ -155,8 +164,26 @@ def check_id(id: str) -> None:
         raise InputError(f'an id has 1 to 64 letters, digits, "-" and "_", and begins with no sign; got {id!r}')
 
 
+def redeclare(connection: Connection, experiment: Experiment, changed: Changed) -> Experiment:
+    """The experiment with the settings of that event, in the database too."""
+    before = {name: getattr(experiment, name) for name in CHANGEABLE}
+    now = {name: getattr(changed, name) for name in CHANGEABLE}
+    new = replace(experiment, **now, first=experiment.first or before)
+    values = {"timeout": new.timeout, "default_reward": new.default_reward, "first": json.dumps(new.first)}
+    mine = experiments.c.key == experiment.key
+    connection.execute(update(experiments).where(mine).values(**values, **_limits(new.reward_range)))
+    return new
+
+
+def _limits(reward_range: tuple[float, float] | None) -> dict[str, float | None]:
+    low, high = reward_range or (None, None)
+    return {"reward_low": low, "reward_high": high}
+
+
 def _experiment(row: Row[Any]) -> Experiment:
     found = dict(row._mapping)
     for name in ("policy", "arms", "seed"):
         found[name] = json.loads(found[name])
-    return Experiment(**found)
+    found["first"] = json.loads(found["first"]) if found["first"] else None
+    low, high = found.pop("reward_low"), found.pop("reward_high")
+    return Experiment(**found, reward_range=None if low is None else (low, high))

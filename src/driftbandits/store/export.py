@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from sqlalchemy import and_, select, text
 
@@ -13,44 +13,71 @@ from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
+from driftbandits.store.log import Correction, Log
 from driftbandits.store.schema import events
 
 if TYPE_CHECKING:
     import polars as pl
 
-ROWS = 50_000
+ROWS = 20_000
+"""In a page: some megabytes."""
+
+
+FORMATS = ("parquet", "csv", "jsonl")
 
 
 def export_log(
-    database: Database, experiment: Experiment, path: str | os.PathLike[str], shown: Callable[[int], None]
+    database: Database,
+    log: Log,
+    experiment: Experiment,
+    to: str | os.PathLike[str] | IO[bytes],
+    format: str,
+    shown: Callable[[int], None] = lambda rows: None,
 ) -> int:
-    """Write one row for each Decision, whole or not at all; returns how many."""
+    """Write one row for each Decision to a path or a file, page by page; returns how many."""
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    ending = Path(path).suffix
-    if ending not in (".parquet", ".csv", ".jsonl"):
-        raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
     columns = dict.fromkeys(("time", "due", "probability", "reward"), pl.Float64)
     schema = {"id": pl.String, "step": pl.Int64, "arm": pl.String, **columns}
     schema |= {"settled": pl.String, "told_at": pl.Float64}
     written = 0
+    failed: list[BaseException] = []
 
     def source(*_: Any) -> Iterator[pl.DataFrame]:
         nonlocal written
-        for rows in _decisions(database, experiment):
-            yield pl.DataFrame(rows, schema, orient="row")
-            written += len(rows)
-            shown(written)
+        try:
+            for rows in _decisions(database, log, experiment):
+                yield pl.DataFrame(rows, schema, orient="row")
+                written += len(rows)
+                shown(written)
+        except Exception as error:
+            failed.append(error)
+            raise
 
-    with written_whole(path) as temporary:
-        table = register_io_source(source, schema=schema)
-        sink: Any = {".parquet": table.sink_parquet, ".csv": table.sink_csv, ".jsonl": table.sink_ndjson}[ending]
-        sink(temporary, engine="streaming")
+    table = register_io_source(source, schema=schema)
+    sinks: dict[str, Any] = {"parquet": table.sink_parquet, "csv": table.sink_csv, "jsonl": table.sink_ndjson}
+    try:
+        sinks[format](to, engine="streaming")
+    except Exception:
+        if failed:
+            raise failed[0] from None  # polars would say that its source failed, and not why
+        raise
     return written
 
 
-def _decisions(database: Database, experiment: Experiment) -> Iterator[list[tuple[Any, ...]]]:
+def export_file(
+    database: Database, log: Log, experiment: Experiment, path: str | os.PathLike[str], shown: Callable[[int], None]
+) -> int:
+    """The same, to a file that is there when it is whole."""
+    format = Path(path).suffix[1:]
+    if format not in FORMATS:
+        raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
+    with written_whole(path) as temporary:
+        return export_log(database, log, experiment, temporary, format, shown)
+
+
+def _decisions(database: Database, log: Log, experiment: Experiment) -> Iterator[list[tuple[Any, ...]]]:
     """Rows of the table, chunk by chunk, none of a later time than the first."""
     asked, closed = events.alias("asked"), events.alias("closed")
     # Spelt as the indexes' own conditions are, or else a planner would not see that they fit.
@@ -71,17 +98,21 @@ def _decisions(database: Database, experiment: Experiment) -> Iterator[list[tupl
         .order_by(asked.c.step)
         .limit(ROWS)
     )
+    corrected = {each.step: each for each in log.corrections(experiment.key, experiment.last_seq)}
     step = 0
     while True:
         with database.reading() as connection:
             rows = connection.execute(statement.where(asked.c.step > step)).all()
         if not rows:
             return
-        yield [_decision(experiment, row) for row in rows]
+        yield [_decision(experiment, row, corrected) for row in rows]
         step = rows[-1][0]
 
 
-def _decision(experiment: Experiment, row: Any) -> tuple[Any, ...]:
+def _decision(experiment: Experiment, row: Any, corrected: dict[int, Correction]) -> tuple[Any, ...]:
     step, arm, time, due, probability, reward, kind, told_at = row
     settled = {None: None, "t": "told", "s": "dropped" if reward is None else "default"}[kind]
+    if step in corrected:
+        reward = corrected[step].reward
+        settled = "retracted" if reward is None else "corrected"
     return f"{experiment.id}-{step}", step, experiment.arms[arm], time, due, probability, reward, settled, told_at

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from driftbandits._common.packing import emptied
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import UnknownDecisionError
+from driftbandits.live.decisions import Event, UnknownDecisionError, amended
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
 from driftbandits.store.database import Database
-from driftbandits.store.experiments import Experiment
-from driftbandits.store.log import Log
+from driftbandits.store.experiments import REMEMBER, Experiment
+from driftbandits.store.log import Correction, Log
 from driftbandits.store.schema import snapshots
 
 SNAPSHOT_EVERY = 20_000
@@ -33,8 +34,8 @@ class Snapshot(NamedTuple):
 
     @classmethod
     def of(cls, session: Session) -> Snapshot:
-        """Every event of a Session asks a step or closes one, so their number need not be kept."""
-        return cls(2 * session.step - session.open, session.snapshot())
+        """As it is now."""
+        return cls(session.seq, session.snapshot())
 
 
 class History:
@@ -53,26 +54,52 @@ class History:
 
     def session(self, experiment: Experiment, seq: int, lead: int = 0) -> tuple[Session, int]:
         """The Session after ``seq`` events, and the seq of the snapshot it began from."""
-        session, saved = self._restored(experiment, seq - lead, whole=lead == 0)
-        for event in self._log.events(experiment.key, saved, seq):
-            session.apply(event)
-        return session, saved
+        corrections = self._log.corrections(experiment.key, seq)
+        rewards = {each.step: each.reward for each in corrections}
+        for session, saved, whole in self._starts(experiment, seq, lead, corrections):
+            for event in amended(self._log.events(experiment.key, saved, seq), rewards):
+                session.apply(event)
+            if whole or lead or session.remembers_all:
+                return session, saved
+        raise AssertionError("a Session before its first event is whole")
 
-    def _restored(self, experiment: Experiment, seq: int, whole: bool) -> tuple[Session, int]:
-        statement = (
-            select(snapshots.c.seq, snapshots.c.data)
-            .where(snapshots.c.experiment == experiment.key, snapshots.c.seq <= seq)
-            .order_by(snapshots.c.seq.desc())
-            .limit(WHOLE)
-        )
+    def amended(self, experiment: Experiment, after: int, until: int) -> Iterator[Event]:
+        """The events as they would have been, had every reward been right at first."""
+        rewards = {each.step: each.reward for each in self._log.corrections(experiment.key, until)}
+        return amended(self._log.events(experiment.key, after, until), rewards)
+
+    def last_correction(self, key: int) -> int:
+        """The number of the last event that corrected a reward; 0 if none did."""
+        return max((each.seq for each in self._log.corrections(key)), default=0)
+
+    def _starts(
+        self, experiment: Experiment, seq: int, lead: int, corrections: Sequence[Correction]
+    ) -> Iterator[tuple[Session, int, bool]]:
+        """Sessions to fold from, the latest first, each with its seq and whether it is whole; the last is a new one.
+
+        A snapshot between a reward and its correction knows the wrong reward, and is left out.
+        """
+        mine = snapshots.c.experiment == experiment.key
+        statement = select(snapshots.c.seq, snapshots.c.whole).where(mine, snapshots.c.seq <= seq - lead)
         with self._database.reading() as connection:
-            rows = connection.execute(statement.where(snapshots.c.whole) if whole else statement).all()
-        for row in rows:
+            found = connection.execute(statement.order_by(snapshots.c.seq.desc())).all()
+        tried = False
+        for saved, whole in found:
+            if any(each.closed <= saved < each.seq for each in corrections):
+                continue
+            if not (whole or lead):
+                # What it forgot is of no use any more when as many were answered since as are remembered.
+                if tried or saved > seq - 4 * REMEMBER:
+                    continue
+                tried = True
+            with self._database.reading() as connection:
+                row = select(snapshots.c.data).where(mine, snapshots.c.seq == saved)
+                data = connection.execute(row).scalar_one_or_none()
             try:
-                return Session.restore(zlib.decompress(row.data)), row.seq
+                yield Session.restore(zlib.decompress(data or b"")), saved, whole
             except (InputError, zlib.error):
                 continue  # of another version, or damaged: the log alone is enough, if slower
-        return experiment.session(), 0
+        yield experiment.session(), 0, True
 
     def save(self, connection: Connection, key: int, taken: Snapshot) -> None:
         """Write a snapshot, and empty those that need no longer be whole."""

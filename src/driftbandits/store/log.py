@@ -1,19 +1,28 @@
-"""The log: events in rows, read in chunks, written for many experiments at once."""
+"""The log: events in rows, read in chunks, written for many experiments at once.
+
+Asks, rewards and settlements are in ``events``, the rare others in ``changes``; both are numbered together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from heapq import merge
 from itertools import chain
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, insert, select, text
 
-from driftbandits.live.decisions import Asked, Event, Outcome, Settled, Told
+from driftbandits.live.decisions import Asked, Changed, Corrected, Event, Outcome, Rewound, Settled, Told
 from driftbandits.store.database import Database
-from driftbandits.store.schema import IS_ASKED, IS_CLOSED, events
+from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
 
 CHUNK = 10_000
+LOOKED_UP = 500
+"""Steps that are asked for in one statement."""
+RARE = (Corrected, Changed, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -27,9 +36,21 @@ COLUMNS = (
     events.c.probability,
 )
 
+RARE_COLUMNS = (changes.c.kind, changes.c.step, changes.c.reward, changes.c.settings, changes.c.time)
+IS_CLOSED_EVENT = text("events.kind <> 'a'")
+
 SQLITE_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 POSTGRES_INSERT = "COPY events FROM STDIN (FORMAT BINARY)"
 POSTGRES_TYPES = ("int4", "int8", "varchar", "int8", "int2", "float8", "float8", "float8", "float8")
+
+
+class Correction(NamedTuple):
+    """A reward that was corrected: by which event, of which step, which event had closed it, and the right reward."""
+
+    seq: int
+    step: int
+    closed: int
+    reward: float | None
 
 
 class Log:
@@ -38,33 +59,64 @@ class Log:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def reward(self, key: int, step: int) -> Told | Settled | None:
-        """The reward with which a Decision was closed, if it was."""
-        statement = select(*COLUMNS).where(events.c.experiment == key, events.c.step == step, IS_CLOSED)
+    def rewards(self, key: int, steps: Iterable[int]) -> dict[int, Told | Settled]:
+        """The rewards with which those Decisions were closed, as they were corrected last; of those that were."""
+        found: dict[int, Told | Settled] = {}
+        asked = sorted(set(steps))
         with self._database.reading() as connection:
-            row = connection.execute(statement).one_or_none()
-        found = None if row is None else _event(row)
-        return None if isinstance(found, Asked) else found
+            for first in range(0, len(asked), LOOKED_UP):
+                part = asked[first : first + LOOKED_UP]
+                closed = select(events.c.kind, events.c.step, events.c.reward, events.c.time).where(
+                    events.c.experiment == key, events.c.step.in_(part), IS_CLOSED
+                )
+                for kind, step, reward, time in connection.execute(closed):
+                    found[step] = (Told if kind == "t" else Settled)(step, reward, time)
+                corrected = (
+                    select(changes.c.step, changes.c.reward, changes.c.time)
+                    .where(changes.c.experiment == key, changes.c.step.in_(part))
+                    .order_by(changes.c.seq)
+                )
+                for step, reward, time in connection.execute(corrected):
+                    found[step] = Settled(step, None, time) if reward is None else Told(step, reward, time)
+        return found
 
-    def outcome(self, key: int, step: int, reward: float) -> Outcome:
-        """What becomes of a reward told for that Decision."""
-        found = self.reward(key, step)
-        if isinstance(found, Told):
-            return Outcome.AGAIN if found.reward == reward else Outcome.CONFLICT
-        return Outcome.UNKNOWN if found is None else Outcome.EXPIRED
+    def outcomes(self, key: int, told: Sequence[tuple[int, float]]) -> list[Outcome]:
+        """What becomes of rewards told for those steps."""
+        found = self.rewards(key, (step for step, _ in told))
+        return [_outcome(found.get(step), reward) for step, reward in told]
+
+    def corrections(self, key: int, until: int | None = None) -> list[Correction]:
+        """All corrections up to there, in the order in which they were made."""
+        statement = (
+            select(changes.c.seq, changes.c.step, events.c.seq, changes.c.reward)
+            .join(events, (events.c.experiment == changes.c.experiment) & (events.c.step == changes.c.step))
+            .where(changes.c.experiment == key, changes.c.kind == "c", IS_CLOSED_EVENT)
+            .order_by(changes.c.seq)
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(statement if until is None else statement.where(changes.c.seq <= until))
+            return [Correction(*row) for row in rows]
 
     def events(self, key: int, after: int, until: int | None) -> Iterator[Event]:
         """Those behind ``after``, to ``until`` or the end; in bounded memory."""
-        statement = select(*COLUMNS).order_by(events.c.seq).limit(CHUNK)
         while True:
             end = after + CHUNK if until is None else min(after + CHUNK, until)
             with self._database.reading() as connection:
-                rows = connection.execute(
-                    statement.where(events.c.experiment == key, events.c.seq > after, events.c.seq <= end)
-                ).all()
-            yield from map(_event, rows)
-            after += len(rows)
-            if len(rows) < CHUNK:
+                usual, rare = (
+                    connection.execute(
+                        select(table.c.seq, *columns)
+                        .where(table.c.experiment == key, table.c.seq > after, table.c.seq <= end)
+                        .order_by(table.c.seq)
+                    ).all()
+                    for table, columns in ((events, COLUMNS), (changes, RARE_COLUMNS))
+                )
+            made = ((row[0], _event(row)) for row in usual)
+            if rare:
+                made = merge(made, ((row[0], _rare_event(row)) for row in rare), key=itemgetter(0))
+            for _, event in made:
+                yield event
+            after += len(usual) + len(rare)
+            if len(usual) + len(rare) < CHUNK:
                 return
 
     def seq_of_ask(self, key: int, step: int) -> int | None:
@@ -73,8 +125,15 @@ class Log:
         with self._database.reading() as connection:
             return connection.execute(statement).scalar_one_or_none()
 
+    def insert_rare(self, connection: Connection, rare: Sequence[tuple[int, int, Event]]) -> None:
+        """Write events that are not of every day, each with its experiment and its number."""
+        if rare:
+            connection.execute(insert(changes), [_rare_row(*each) for each in rare])
+
     def insert(self, connection: Connection, rows: Rows) -> None:
         """Write rows, as ``row_of`` makes them, in the fastest way that the driver has."""
+        if not rows:
+            return
         if not self._database.is_postgres:
             done = 0
             while done < len(rows):
@@ -112,7 +171,32 @@ def row_of(key: int, seq: int, event: Event) -> tuple[Any, ...]:
 
 
 def _event(row: Any) -> Event:
-    kind, step, arm, reward, time, due, probability = row
+    _, kind, step, arm, reward, time, due, probability = row
     if kind == "a":
         return Asked(step, arm, time, due, probability)
     return Told(step, reward, time) if kind == "t" else Settled(step, reward, time)
+
+
+def _rare_event(row: Any) -> Event:
+    _, kind, step, reward, settings, time = row
+    if kind == "c":
+        return Corrected(step, reward, time)
+    if kind == "r":
+        return Rewound(time)
+    timeout, default_reward, limits = json.loads(settings)
+    return Changed(timeout, default_reward, tuple(limits) if limits else None, time)
+
+
+def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
+    row = {"experiment": key, "seq": seq, "kind": "r", "step": None, "reward": None, "settings": None}
+    if isinstance(event, Corrected):
+        row |= {"kind": "c", "step": event.step, "reward": event.reward}
+    elif isinstance(event, Changed):
+        row |= {"kind": "d", "settings": json.dumps(event[:3])}
+    return row | {"time": event.time}
+
+
+def _outcome(found: Told | Settled | None, reward: float) -> Outcome:
+    if isinstance(found, Told):
+        return Outcome.AGAIN if found.reward == reward else Outcome.CONFLICT
+    return Outcome.UNKNOWN if found is None else Outcome.EXPIRED

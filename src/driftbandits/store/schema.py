@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -38,6 +38,9 @@ experiments = Table(
     Column("created", Double, nullable=False),
     Column("status", String(8), nullable=False),
     Column("explore", Double, nullable=False, server_default="0"),
+    Column("reward_low", Double),
+    Column("reward_high", Double),
+    Column("first", Text),  # the settings before the first change, as JSON; null while nothing was changed
 )
 
 writers = Table(
@@ -72,6 +75,21 @@ Index("asked_once", events.c.experiment, events.c.step, unique=True, sqlite_wher
 Index(
     "answered_once", events.c.experiment, events.c.step, unique=True, sqlite_where=IS_CLOSED, postgresql_where=IS_CLOSED
 )
+
+changes = Table(
+    "changes",
+    metadata,
+    # Rare events of the same log, under the same numbers; apart, so that those of every day stay small.
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", String(1), nullable=False),  # "c" corrected, "d" declared anew, "r" rewound
+    Column("step", BigInteger),
+    Column("reward", Double),
+    Column("settings", Text),
+    Column("time", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+Index("corrected", changes.c.experiment, changes.c.step)
 
 snapshots = Table(
     "snapshots",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import IO, Any
 
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
@@ -17,7 +17,7 @@ from driftbandits.store.database import Database
 from driftbandits.store.durable import DurableSession
 from driftbandits.store.errors import ExperimentExistsError
 from driftbandits.store.experiments import Experiment, Experiments
-from driftbandits.store.export import export_log
+from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
 from driftbandits.store.log import Log
 from driftbandits.store.tokens import Token, Tokens
@@ -63,6 +63,10 @@ class Store:
         """
         self._database.close()
 
+    def try_to_write(self) -> None:
+        """Write something that changes nothing, to disk; StoreError when that cannot be done."""
+        self._database.try_to_write()
+
     # Experiments
 
     def open(self, id: str, **declared: Any) -> DurableSession:
@@ -87,6 +91,7 @@ class Store:
         seed: int = 0,
         timeout: float | None = None,
         default_reward: float | None = None,
+        reward_range: Sequence[float] | None = None,
         explore: float = 0.0,
         title: str = "",
         drift: float | None = None,
@@ -96,7 +101,8 @@ class Store:
 
         ``answer`` makes of the new experiment what is kept under an idempotency key, in the same transaction.
         """
-        session = Session(policy, arms, seed, timeout=timeout, default_reward=default_reward, explore=explore)
+        declared: dict[str, Any] = {"timeout": timeout, "default_reward": default_reward, "reward_range": reward_range}
+        session = Session(policy, arms, seed, **declared, explore=explore)
         return self._experiments.create(id, session, title, drift, answer)
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
@@ -147,6 +153,14 @@ class Store:
         """
         self._writers.append(batches, answers)
 
+    def correct(self, writer: Writer, corrections: Sequence[tuple[int, float | None]]) -> Writer:
+        """Correct the rewards of closed Decisions, each with its step; None retracts one, as if it had never come.
+
+        The log keeps what was told first, and the correction. The Session is folded anew, from a snapshot before the
+        first of these rewards; the new writer takes the place of the old one, which can write no more.
+        """
+        return self._writers.correct(writer, corrections)
+
     def snapshot(self, writer: Writer, taken: Snapshot | None = None) -> None:
         """Save a snapshot: ``taken`` by ``writer.snapshot()`` at any time since, or else now."""
         self._writers.snapshot(writer, taken or writer.snapshot())
@@ -159,11 +173,19 @@ class Store:
 
     def reward(self, id: str, step: int) -> Told | Settled | None:
         """What a Decision came to; None while it is open, or if there is no such step."""
-        return self._log.reward(self.experiment(id).key, step)
+        return self._log.rewards(self.experiment(id).key, [step]).get(step)
 
-    def outcome(self, id: str, step: int, reward: float) -> Outcome:
-        """What becomes of a reward told for a Decision that the Session no longer remembers."""
-        return self._log.outcome(self.experiment(id).key, step, reward)
+    def outcomes(self, id: str, told: Sequence[tuple[int, float]]) -> list[Outcome]:
+        """What becomes of rewards, each with its step, told for Decisions that the Session no longer remembers."""
+        return self._log.outcomes(self.experiment(id).key, told)
+
+    def amended(self, id: str, after: int, until: int) -> Iterator[Event]:
+        """As ``events``, but with every reward as it was corrected last: what a Session is the fold of."""
+        return self._history.amended(self.experiment(id), after, until)
+
+    def last_correction(self, id: str) -> int:
+        """The number of the last event that corrected a reward; 0 if none did."""
+        return self._history.last_correction(self.experiment(id).key)
 
     def explain(self, id: str, step: int) -> Explanation:
         """Why a Decision chose its arm, however long ago."""
@@ -181,7 +203,11 @@ class Store:
         is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. The file
         shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
         """
-        return export_log(self._database, self.experiment(id), path, shown)
+        return export_file(self._database, self._log, self.experiment(id), path, shown)
+
+    def stream(self, id: str, format: str, to: IO[bytes]) -> int:
+        """As ``export``, in the format "parquet", "csv" or "jsonl" to an open file, page by page as it is read."""
+        return export_log(self._database, self._log, self.experiment(id), to, format)
 
     # What a service keeps: answers under idempotency keys, the dashboard's views, tokens
 
@@ -226,7 +252,9 @@ class Store:
 def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:
     for name, value in declared.items():
         there = getattr(experiment, name)
-        wanted = (describe(value) if value else there) if name == "policy" else list(value) if name == "arms" else value
+        wanted = (describe(value) if value else there) if name == "policy" else value
+        if name == "arms" or (name == "reward_range" and value is not None):
+            there, wanted = list(there or ()), list(value)
         if wanted != there:
             raise InputError(
                 f"{experiment.id!r} was created with {name}={there!r}; got {value!r}. Choose another id, or drop {name}"

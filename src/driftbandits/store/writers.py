@@ -7,23 +7,26 @@ only one writer at a time can add to the log. Leases only keep processes from ta
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, Update, select, update
 
-from driftbandits.live.decisions import Event
+from driftbandits.errors import InputError
+from driftbandits.live.decisions import Changed, Corrected, Event, Outcome, UnknownDecisionError
 from driftbandits.live.session import Session
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError
-from driftbandits.store.experiments import Experiment
+from driftbandits.store.experiments import Experiment, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.log import Log, Rows, row_of
+from driftbandits.store.log import RARE, Log, Rows, row_of
 from driftbandits.store.schema import writers
 
+logger = logging.getLogger("driftbandits.store")
 SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
 # Arrays make one statement of any number of rows: one round trip, and planned once.
 POSTGRES_ADVANCE = """
@@ -112,22 +115,49 @@ class Writers:
         # In one order everywhere, so that no two processes wait for each other.
         moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
         heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
-        rows = [
-            row_of(writer.experiment.key, seq, event)
-            for writer in moving
-            for seq, event in enumerate(grouped[writer], writer.seq + 1)
-        ]
+        rows, rare = [], []
+        changed: dict[Writer, Changed] = {}
+        for writer in moving:
+            key = writer.experiment.key
+            for seq, event in enumerate(grouped[writer], writer.seq + 1):
+                if isinstance(event, RARE):
+                    rare.append((key, seq, event))
+                    if isinstance(event, Changed):
+                        changed[writer] = event
+                else:
+                    rows.append(row_of(key, seq, event))
         kept = [(writer.experiment.key, answer) for writer, answer in answers]
-        if not rows and not kept:
+        if not moving and not kept:
             return
         with self._database.writing() as connection:
-            if rows:
+            if moving:
                 if self._advance(connection, heads) != len(heads):
                     raise _fenced([writer for writer in moving if not _holds(connection, writer, len(grouped[writer]))])
                 self._log.insert(connection, rows)
+                self._log.insert_rare(connection, rare)
+            declared = {writer: redeclare(connection, writer.experiment, change) for writer, change in changed.items()}
             self._answers.keep(connection, kept)
         for writer in moving:
             writer.seq += len(grouped[writer])
+            writer.experiment = declared.get(writer, writer.experiment)
+
+    def correct(self, writer: Writer, corrections: Sequence[tuple[int, float | None]]) -> Writer:
+        """Append corrections of closed Decisions, and fold the log anew."""
+        session, name = writer.session, writer.experiment.id
+        if session.seq != writer.seq or session.journal:
+            raise InputError(f"{name!r} has events that are not in the log yet: append them first")
+        closed = self._log.rewards(writer.experiment.key, (step for step, _ in corrections))
+        for step, reward in corrections:
+            if step not in closed:
+                raise UnknownDecisionError(
+                    f"Decision '{name}-{step}' has no reward that could be corrected: there is none of that id, or it "
+                    "is still open. Tell its reward"
+                )
+            if reward is not None and not session.takes(reward):
+                raise session.refusal(Outcome.INVALID, f"{name}-{step}", reward)
+        now = max(session.time, float(session.clock()))
+        self.append([(writer, [Corrected(step, reward, now) for step, reward in corrections])], [])
+        return self.reload(writer)
 
     def snapshot(self, writer: Writer, taken: Snapshot) -> None:
         """Save a snapshot, if the log holds what it is of."""
@@ -147,6 +177,9 @@ class Writers:
         """From the log as it was when the epoch became ours: from then on it is ours alone to append to."""
         session, saved = self._history.session(experiment, head.last_seq)
         session.journal = []
+        wrong = session.keep_time(experiment.created)
+        if wrong:
+            logger.warning("%s: %s", experiment.id, wrong)
         return Writer(experiment, head.epoch + 1, head.last_seq, session, saved)
 
     def _advance(self, connection: Connection, heads: Rows) -> int:

@@ -215,10 +215,61 @@ class StoreContract(ABC):
         assert list(store.events(name, after=2, until=4)) == told[2:4]
         assert list(store.events(name, after=6)) == []
         assert [store.reward(name, step) for step in (1, 2, 4)] == [told[3], told[2], None]
-        assert store.outcome(name, 2, 1 / 3) is Outcome.AGAIN
-        assert store.outcome(name, 2, 0.0) is Outcome.CONFLICT
-        assert store.outcome(name, 1, 0.0) is store.outcome(name, 3, -1e100) is Outcome.EXPIRED
-        assert store.outcome(name, 4, 0.0) is Outcome.UNKNOWN
+        asked = [(2, 1 / 3), (2, 0.0), (1, 0.0), (3, -1e100), (4, 0.0)]
+        assert store.outcomes(name, asked) == ["again", "conflict", "expired", "expired", "unknown"]
+
+    def test_what_is_declared_can_change(self) -> None:
+        store = self.store()
+        name = self.new(store)
+        with store.open(name) as session:
+            forgotten = session.ask()
+            session.change(timeout=1e-9, default_reward=0.25, reward_range=(0, 1))
+            assert [event.reward for event in session.settle()] == [0.25]
+            session.change(timeout=None)
+            refused(InputError, "between 0 and 1", lambda: session.tell(session.ask().id, 5000))
+            assert session.ask().due is None
+            refused(InputError, "default_reward must be in reward_range", lambda: session.change(default_reward=2))
+        found = self.store().experiment(name)
+        assert (found.timeout, found.default_reward, found.reward_range) == (None, 0.25, (0.0, 1.0))
+        assert found.session().default_reward is None  # before its first event
+        writer = self.store().acquire(name)
+        assert writer.session.snapshot() == fold(store, name).snapshot()
+        assert (writer.session.timeout, writer.session.seq) == (None, writer.seq)
+        refused(ExpiredError, "settled", lambda: writer.session.tell(forgotten.id, 1))
+
+    def test_a_reward_can_be_corrected_and_retracted(self) -> None:
+        store = self.store()
+        writer = store.acquire(self.new(store, policy=AutoTS()))
+        name = writer.experiment.id
+        wrong = {5: 5000.0, 12: -3.0}
+        for step in range(1, 31):
+            writer.session.tell(writer.session.ask().id, wrong.get(step, step % 3 / 2))
+            store.append([(writer, _journal(writer))])
+            if step % 4 == 0:
+                store.snapshot(writer)
+        left_open = writer.session.ask()
+        store.append([(writer, _journal(writer))])
+        before = store.explain(name, 20)
+        writer = store.correct(writer, [(5, 1.0), (12, None)])
+        rewards = [event.reward for event in store.amended(name, 0, writer.seq) if isinstance(event, Told | Settled)]
+        assert rewards == [None if step == 12 else 1.0 if step == 5 else step % 3 / 2 for step in range(1, 31)]
+        assert writer.session.snapshot() == fold(store, name).snapshot()
+        assert writer.session.learnt == 29
+        assert store.explain(name, 20) == before  # what it knew then
+        assert store.outcomes(name, [(5, 1.0), (5, 5000.0), (12, 1.0)]) == ["again", "conflict", "expired"]
+        estimates = [arm.estimate for arm in writer.session.explain(left_open).arms]
+        assert all(estimate is not None and 0 <= estimate <= 1 for estimate in estimates)
+        writer = store.correct(writer, [(12, 0.5)])  # and once more
+        again = self.store()
+        again.clock = lambda: store.clock() + 100
+        assert again.acquire(name).session.snapshot() == fold(store, name).snapshot() == writer.session.snapshot()
+        refused(InputError, "no reward that could be corrected", lambda: store.correct(writer, [(31, 1.0)]))
+        refused(InputError, "no reward that could be corrected", lambda: store.correct(writer, [(99, 1.0)]))
+        store.release(writer)
+        with store.open(name) as durable:
+            refused(InputError, "no Decision", lambda: durable.correct("nonsense", 1.0))
+            durable.correct(f"{name}-30", 0.25)
+            assert durable.tell(f"{name}-30", 0.25) is Outcome.AGAIN
 
     def test_every_decision_can_be_explained(self) -> None:
         store = self.store()
@@ -349,8 +400,8 @@ class StoreContract(ABC):
 
 def fold(store: Store, name: str) -> Session:
     """The Session that the whole log makes, with no snapshot's help."""
-    session = store.experiment(name).session()
-    for event in store.events(name):
+    session, experiment = store.experiment(name).session(), store.experiment(name)
+    for event in store.amended(name, 0, experiment.last_seq):
         session.apply(event)
     return session
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event
+from driftbandits.live.session import MOST_OPEN
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, Writer
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
     from driftbandits.store.history import Snapshot
+
+
+WARN_AT = 0.1
+"""The share of the most open Decisions from which on there are warnings."""
 
 
 class PausedError(InputError):
@@ -52,6 +57,15 @@ class Held:
         self.used = time.monotonic()
         self.staged: Batch | None = None
         self.writing: Batch | None = None
+        self.frames: dict[Any, tuple[float, Any]] = {}
+        """What the dashboard was sent lately, and when that was made."""
+        self.lost = False
+        """Whether its memory is no longer what the log holds, or another service writes it."""
+        self._warned = 0
+
+    def take_over(self, writer: Writer, view: View) -> None:
+        """Go on with a writer whose Session was folded anew."""
+        self.writer, self.view, self.session = writer, view, writer.session
 
     @property
     def at_rest(self) -> bool:
@@ -62,6 +76,21 @@ class Held:
         """The events since the last time."""
         events, self.session.journal = self.session.journal or [], []
         return events
+
+    def warnings(self) -> list[str]:
+        """What will stop it unless something is done."""
+        waiting = self.session.open
+        if waiting < MOST_OPEN * WARN_AT:
+            return []
+        way_out = "tell rewards, or " + ("set a timeout" if self.session.timeout is None else "shorten the timeout")
+        return [f"{waiting:,} Decisions wait for their reward, and at {MOST_OPEN:,} no more are made: {way_out}"]
+
+    def new_warnings(self) -> list[str]:
+        """The warnings, if twice as many wait as when they were given last."""
+        found = self.warnings() if self.session.open >= 2 * self._warned else []
+        if found:
+            self._warned = self.session.open
+        return found
 
     def check_asks(self) -> None:
         """Decisions are made while the experiment is running."""

@@ -6,14 +6,18 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import structlog
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, Settled
+from driftbandits.live.session import MOST_SETTLED
 from driftbandits.service.core.committer import Committer
 from driftbandits.service.core.held import Held
+from driftbandits.service.core.leases import Leases
+from driftbandits.service.core.logs import rarely
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.dashboard.loading import open_view
@@ -36,18 +40,26 @@ class Holdings:
         self.store, self.settings, self._metrics = store, settings, metrics
         self.committer = Committer(store, metrics, self._committed, self._failed)
         self.held: dict[str, Held] = {}
-        self._loading: dict[str, asyncio.Task[Held]] = {}
+        self._loading: dict[str, asyncio.Future[Any]] = {}
         self._unclear: dict[str, Writer] = {}
         self._letting_go: dict[str, asyncio.Task[None]] = {}
-        self._threads = ThreadPoolExecutor(8, "store")
-        self._renewed = time.monotonic()
+        self._alone: dict[str, Held] = {}
+        self.lists: dict[str, tuple[float, asyncio.Future[str]]] = {}
+        """The dashboard's lists, for all who look at the same time: when each was begun, and its text."""
+        self._threads = ThreadPoolExecutor(4, "store")
+        self._slow_threads = ThreadPoolExecutor(4, "slow")
+        self._leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
         self._pruned = -settings.keep_answers
         self._ticking = asyncio.create_task(self._tick_for_ever())
         metrics.watch(lambda: (len(self.held), sum(held.session.open for held in self.held.values())))
 
     async def in_thread(self, work: Callable[..., Found], *arguments: object) -> Found:
-        """Do something slow, such as reading from the Store, without holding anyone up."""
+        """Look something up in the Store, or write a row: short work that requests wait for."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+    async def slowly(self, work: Callable[..., Found], *arguments: object) -> Found:
+        """Do what may take seconds, such as folding a log, where it holds up nothing but its like."""
+        return await asyncio.get_running_loop().run_in_executor(self._slow_threads, work, *arguments)
 
     def here(self, id: str) -> Held | None:
         """The experiment, if it is in memory."""
@@ -68,11 +80,18 @@ class Holdings:
         return held
 
     async def durably(
-        self, held: Held, work: Callable[[Held], str], keep: Callable[[str], Answer] | None = None
+        self,
+        held: Held,
+        work: Callable[[Held], str],
+        keep: Callable[[str], Answer] | None = None,
+        heavy: bool = False,
     ) -> str:
-        """Let ``work`` change the Session; returns its result once that and the Answer of ``keep`` are on disk."""
+        """Let ``work`` change the Session; returns its result once that and the Answer of ``keep`` are on disk.
+
+        ``heavy`` work is done in a thread; other requests to this experiment wait for it, those to others do not.
+        """
         try:
-            response = work(held)
+            response = await self._by_itself(held, partial(work, held)) if heavy else work(held)
         except InputError:
             await self.committer.durable(held)  # what was due has been settled, and the refusal rests on it
             raise
@@ -82,8 +101,42 @@ class Holdings:
         await self.committer.durable(held, keep and keep(response))
         return response
 
+    async def correct(self, id: str, corrections: list[tuple[int, float | None]]) -> None:
+        """Correct rewards; requests to this experiment wait until all is learnt anew."""
+        while True:
+            held = await self.get(id)
+            held.check_tells()
+            if held.at_rest:
+                break
+            await self.committer.durable(held)
+
+        def fold_anew() -> tuple[Writer, View]:
+            writer = self.store.correct(held.writer, corrections)
+            return writer, open_view(self.store, writer)
+
+        try:
+            held.take_over(*await self._by_itself(held, fold_anew))
+        except InputError:
+            raise
+        except BaseException as error:
+            self.committer.throw_away(held, error)
+            raise
+
+    async def _by_itself(self, held: Held, work: Callable[[], Found]) -> Found:
+        """Do something to a Session in a thread. Until it is done nobody else has it."""
+        self._loading[held.id] = done = asyncio.get_running_loop().create_future()
+        self._alone[held.id] = held
+        self.held.pop(held.id, None)
+        try:
+            return await self.slowly(work)
+        finally:
+            del self._alone[held.id], self._loading[held.id]
+            if not held.lost:
+                self.held[held.id] = held
+            done.set_result(None)
+
     async def _load(self, id: str) -> Held:
-        held = self.held[id] = await self.in_thread(self._open, id)
+        held = self.held[id] = await self.slowly(self._open, id)
         most = self.settings.most_loaded
         if len(self.held) > most:  # some more than need be, so that this is not done at every load
             for victim in sorted(self.held.values(), key=lambda each: each.used)[: len(self.held) - most + most // 10]:
@@ -122,7 +175,8 @@ class Holdings:
         held.view.apply(events, held.session)
 
     def _failed(self, held: Held, error: BaseException) -> None:
-        log.error("commit failed", experiment=held.id, error=str(error))
+        rarely("commit failed", experiment=held.id, error=str(error))
+        held.lost = True
         if self.held.get(held.id) is held:
             del self.held[held.id]
         if not isinstance(error, FencedError):
@@ -136,7 +190,7 @@ class Holdings:
             try:
                 await self._tick()
             except StoreError as error:
-                log.warning("store", error=str(error))
+                rarely("store", error=str(error))
             except Exception:
                 log.exception("background work failed")
 
@@ -144,30 +198,28 @@ class Holdings:
         now = time.monotonic()
         for held in list(self.held.values()):
             if held.session.timeout is not None:
-                held.session.settle()
+                held.session.settle(MOST_SETTLED)
+            for warning in held.new_warnings():
+                log.warning("soon full", experiment=held.id, warning=warning)
             self.committer.schedule(held)
-            waits = held.session.timeout is not None and held.session.open
-            if now - held.used > self.settings.idle and not waits:
+            due = held.session.next_due
+            soon = due is not None and due - held.session.clock() < self.settings.idle
+            if now - held.used > self.settings.idle and not soon:
                 self._let_go(held)
-        if now - self._renewed > self.store.lease / 3:
-            self._renewed = now
-            await self._renew()
         if now - self._pruned > self.settings.keep_answers / 100:
             self._pruned = now
             await self.in_thread(self.store.prune_answers, self.settings.keep_answers)
 
-    async def _renew(self) -> None:
-        held_by_writer = {held.writer: held for held in self.held.values()}
-        for writer in await self.in_thread(self.store.renew, list(held_by_writer)):
-            held = held_by_writer[writer]
-            log.warning("another service took over", experiment=held.id)
-            if self.held.get(held.id) is held:
-                del self.held[held.id]  # what it has on the way to disk is fenced there
+    def _lost(self, held: Held) -> None:
+        log.warning("another service took over", experiment=held.id)
+        held.lost = True
+        if self.held.get(held.id) is held:
+            del self.held[held.id]  # what it has on the way to disk is fenced there
 
     def _let_go(self, held: Held) -> None:
         if self.held.get(held.id) is held and held.at_rest and held.id not in self._letting_go:
             del self.held[held.id]
-            task = asyncio.create_task(self.in_thread(self._release, held.writer, held.view))
+            task = asyncio.create_task(self.slowly(self._release, held.writer, held.view))
             self._letting_go[held.id] = task
             task.add_done_callback(lambda done: (self._letting_go.pop(held.id, None), done.exception()))
 
@@ -183,6 +235,8 @@ class Holdings:
     async def close(self) -> None:
         """Put everything on disk, snapshot, and let others write."""
         self._ticking.cancel()
+        while self._alone:
+            await asyncio.wait([self._loading[id] for id in self._alone])
         for held in self.held.values():
             self.committer.schedule(held)
         await self.committer.close()
@@ -190,4 +244,6 @@ class Holdings:
             self._let_go(held)
         if self._letting_go:
             await asyncio.wait(list(self._letting_go.values()))
+        self._leases.close()
         self._threads.shutdown()
+        self._slow_threads.shutdown()

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 
 import structlog
 
 from driftbandits.errors import InputError
+
+QUIET = 10.0
+"""Seconds between two lines that say the same."""
+_said: dict[str, tuple[float, int]] = {}
+
+
+def rarely(event: str, **about: str) -> None:
+    """A warning that may come with every request: said once in some seconds, with how often it came meanwhile."""
+    now = time.monotonic()
+    said, since = _said.get(event, (-QUIET, 0))
+    if now - said < QUIET:
+        _said[event] = said, since + 1
+        return
+    _said[event] = now, 0
+    structlog.get_logger("driftbandits.service").warning(event, **about, **({"and_before": since} if since else {}))
 
 
 def set_up_logs(level: str) -> None:

@@ -12,15 +12,17 @@ import structlog
 
 from driftbandits._common.extras import needs
 from driftbandits.errors import InputError
+from driftbandits.service.core.connections import with_deadline
 from driftbandits.service.core.logs import set_up_logs
-from driftbandits.service.core.settings import Settings
-from driftbandits.service.http.access import auth_needed
+from driftbandits.service.core.settings import Settings, unknown_settings
+from driftbandits.service.http.access import auth_needed, first_token
 from driftbandits.service.http.app import create_app
 from driftbandits.store import Store
 
 with needs("serve", "the service"):
     import uvicorn
 
+logger = structlog.get_logger("driftbandits.service")
 GRACE = 10
 """Seconds that requests under way are given at shutdown."""
 
@@ -33,9 +35,14 @@ def serve(settings: Settings) -> None:
     """Run the service in this process until SIGTERM or SIGINT."""
     set_up_logs(settings.log_level)
     store = Store(settings.store)  # wrong settings end here, in one line
+    listening = _listen(settings)
+    token = first_token(settings, store)
     auth = auth_needed(settings, store)
     store.close()
-    listening = _listen(settings)
+    if token is not None:
+        print(f"A token for you, scope admin, shown this once:\n\n    {token}\n", flush=True)
+    if unknown := unknown_settings():
+        logger.warning("unknown settings", names=unknown)
     port = listening.getsockname()[1]
     host = socket.gethostname() if settings.host in ("0.0.0.0", "::") else settings.host
     url = settings.url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -44,7 +51,7 @@ def serve(settings: Settings) -> None:
     config = uvicorn.Config(
         gate,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http="httptools",
+        http=with_deadline(settings.request_timeout),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -54,9 +61,8 @@ def serve(settings: Settings) -> None:
         timeout_graceful_shutdown=GRACE,
         backlog=2048,
     )
-    structlog.get_logger("driftbandits.service").info(
-        "serving", url=url, store=store.url, tokens="needed" if auth else "not needed: this machine only"
-    )
+    tokens = "needed" if auth else "NOT NEEDED: whoever reaches this port may do everything"
+    logger.info("serving", url=url, store=store.url, tokens=tokens)
     server = uvicorn.Server(config)
     gate.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
     with listening, _fit_for_service():

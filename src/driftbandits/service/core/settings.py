@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from typing import Annotated
 
 from pydantic import Field
@@ -28,7 +29,9 @@ class Settings(BaseSettings):
     url: str | None = None
     """Where clients reach this service, told to those who ask another service for an experiment held here."""
     auth: bool | None = None
-    """Whether requests need a token. Unless given: always, but on loopback while the Store has no token."""
+    """Whether requests need a token. Unless given, they do; False is for this machine alone."""
+    root_path: Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
+    """The path under which a proxy shows the service, such as /bandits; whether it takes that off or not."""
     most_body: Count = 1 << 20
     """Bytes of a request's body."""
     most_batch: Count = 10_000
@@ -41,12 +44,24 @@ class Settings(BaseSettings):
     """Seconds for which an Idempotency-Key is remembered."""
     lease: Positive = 15.0
     """Seconds after which another service takes over from one that went silent."""
+    request_timeout: Positive = 30.0
+    """Seconds within which a request must have come whole."""
     log_level: str = "info"
 
     @property
     def on_loopback(self) -> bool:
         """Whether only this machine can connect."""
         return is_loopback(self.host)
+
+
+OTHERS = {"DRIFTBANDITS_BOUNDSCHECK"}
+"""Variables of the package that are no settings of the service."""
+
+
+def unknown_settings() -> list[str]:
+    """Variables in the environment that look like settings, and are none: misspelt, perhaps."""
+    known = {f"DRIFTBANDITS_{name.upper()}" for name in Settings.model_fields} | OTHERS
+    return sorted(name for name in os.environ if name.startswith("DRIFTBANDITS_") and name not in known)
 
 
 def is_loopback(host: str) -> bool:

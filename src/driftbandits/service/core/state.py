@@ -11,9 +11,11 @@ from driftbandits.errors import InputError
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.core.probe import Probe
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.http.access import Access
 from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
+from driftbandits.service.http.exports import Exports
 from driftbandits.store import Answer, Store
 
 
@@ -27,17 +29,27 @@ class Service:
     holdings: Holdings
     answers: Answers
     access: Access
+    exports: Exports
+    probe: Probe
 
-    async def perform(self, id: str, path: str, key: str | None, body: bytes, work: Callable[[Held], str]) -> str:
+    async def perform(
+        self,
+        id: str,
+        path: str,
+        key: str | None,
+        body: bytes,
+        work: Callable[[Held], str],
+        heavy: Callable[[Held], bool] = lambda held: False,
+    ) -> str:
         """Let ``work`` change a Session, and return its result once that is on disk. With a key, only once."""
         held = self.holdings.here(id) or await self.holdings.get(id)
         if key is None:
-            return await self.holdings.durably(held, work)
+            return await self.holdings.durably(held, work, heavy=heavy(held))
         digest = digest_of(path, body)
 
         async def do() -> str:
             here = await self.holdings.get(id)  # it may have been let go meanwhile
-            return await self.holdings.durably(here, work, lambda response: Answer(key, digest, response))
+            return await self.holdings.durably(here, work, lambda made: Answer(key, digest, made), heavy(here))
 
         return await self.answers.once(held.writer.experiment.key, key, digest, do)
 

@@ -21,7 +21,7 @@ def open_view(store: Store, writer: Writer) -> View:
     view = _stored(store, writer) or View(writer.experiment.session(), writer.experiment.drift)
     if not 0 <= writer.seq - view.seq <= MOST_BEHIND:
         return View(writer.session, writer.experiment.drift)
-    events = store.events(writer.experiment.id, view.seq, writer.seq)
+    events = store.amended(writer.experiment.id, view.seq, writer.seq)
     for chunk in _chunks(events):
         view.apply(chunk, None)
     view.apply([], writer.session)
@@ -31,9 +31,12 @@ def open_view(store: Store, writer: Writer) -> View:
 def _stored(store: Store, writer: Writer) -> View | None:
     data = store.view(writer.experiment.id)
     try:
-        return None if data is None else unpack_view(data, writer.session, writer.experiment.drift)
+        view = None if data is None else unpack_view(data, writer.session, writer.experiment.drift)
     except InputError:
         return None  # of another version
+    if view and view.seq < store.last_correction(writer.experiment.id):
+        return None  # it may have counted the wrong reward
+    return view
 
 
 def _chunks(events: Iterator[Event]) -> Iterator[list[Event]]:

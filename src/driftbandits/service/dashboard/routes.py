@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -174,14 +175,35 @@ class Viewer:
             events.append(_event("about", told))
         seen = (held.view.seq, held.view.looked)
         if seen != self._seen:
-            self._seen = seen
-            found, self._cursor = view_json(held.view, self._span, self._cursor)
-            events.append(_event("view", json.dumps(found, separators=(",", ":"), allow_nan=False)))
+            event, self._cursor, self._seen = _frame(held, self._span, self._cursor)
+            events.append(event)
         return events
 
 
+def _frame(held: Held, span: str, have: Cursor | None) -> tuple[str, Cursor, tuple[Any, ...]]:
+    """What is new for a page that has so much; pages that have the same share it, and soon all open ones do."""
+    now, key = time.monotonic(), (span, have)
+    for old in [key for key, (made, _) in held.frames.items() if now - made >= TICK]:
+        del held.frames[old]
+    if key not in held.frames:
+        found, cursor = view_json(held.view, span, have)
+        event = _event("view", json.dumps(found, separators=(",", ":"), allow_nan=False))
+        held.frames[key] = now, (event, cursor, (held.view.seq, held.view.looked))
+    return held.frames[key][1]
+
+
 async def _list(service: Service, after: str) -> str:
-    found = await service.holdings.in_thread(service.store.experiments, after, LISTED + 1)
+    """The list as JSON; pages that ask at about the same time share one reading of the Store."""
+    lists = service.holdings.lists
+    for old in [key for key, (made, _) in lists.items() if time.monotonic() - made > TICK * LIST_EVERY]:
+        del lists[old]
+    if after not in lists:
+        lists[after] = time.monotonic(), asyncio.ensure_future(_read_list(service, after))
+    return await asyncio.shield(lists[after][1])
+
+
+async def _read_list(service: Service, after: str) -> str:
+    found = await service.holdings.slowly(service.store.experiments, after, LISTED + 1)
     shown = []
     for each in found[:LISTED]:
         held = service.holdings.held.get(each.id)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.live.decisions import Asked, Event, Told
+from driftbandits.live.decisions import Asked, Event, Settled, Told
 from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
@@ -76,6 +76,7 @@ class View:
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
         self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)
         self.since, self.step, self.newest = session.step, session.step, 0
+        self.changes = session.changes
         self.time = self.looked = 0.0 if session.time == -math.inf else session.time
         self.belief = session.policy.belief(session.state)
         self.origin: float | None = None
@@ -101,7 +102,7 @@ class View:
     @property
     def seq(self) -> int:
         """How many events of the experiment it has seen, if it was there from the start, or might have."""
-        return 2 * self.step - self.pending
+        return 2 * self.step - self.pending + self.changes
 
     def apply(self, events: Iterable[Event], session: Session | None) -> None:
         """Add the events that ``session`` made or applied since the last time.
@@ -115,8 +116,10 @@ class View:
                 step, arm, time, _, probability = event
                 pending[step] = event
                 asks += (step, arm, time, nothing if probability is None else probability)
+            elif not isinstance(event, Told | Settled):
+                self.changes += 1
             else:
-                closes, reward, time = event  # type: ignore[misc]
+                closes, reward, time = event
                 _, arm, asked, _, probability = pending.pop(closes)
                 reward = nothing if reward is None else reward
                 probability = nothing if probability is None else probability

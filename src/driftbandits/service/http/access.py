@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ RANKS = {"read": 0, "write": 1, "admin": 2}
 FRESH = 5.0
 """Seconds for which a token is taken for what it was: so long a revoked one may go on."""
 MOST_CACHED = 10_000
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
+"""What proxies add to requests."""
 
 
 class NoTokenError(DriftbanditsError):
@@ -29,16 +32,26 @@ class ForbiddenError(DriftbanditsError):
 
 def auth_needed(settings: Settings, store: Store) -> bool:
     """Whether requests need a token; InputError when that would lock everyone out, or let everyone in."""
-    good = any(token.revoked is None for token in store.tokens())
     if settings.auth is False and not settings.on_loopback:
         raise InputError(f"--no-auth lets everyone who can reach {settings.host} in: it is only for --host 127.0.0.1")
-    needed = not settings.on_loopback or good if settings.auth is None else settings.auth
-    if needed and not good:
+    needed = settings.auth is not False
+    if needed and not _has_tokens(store):
         raise InputError(
-            f"serving on {settings.host} needs tokens, and the Store has none: "
+            "the service needs tokens, and the Store has none: "
             f"driftbandits token create NAME --scope admin --store {store.url}"
         )
     return needed
+
+
+def first_token(settings: Settings, store: Store) -> str | None:
+    """An admin's token for a Store that has none, so that the first start needs no other command."""
+    if settings.auth is False or _has_tokens(store):
+        return None
+    return store.add_token(f"first-{secrets.token_hex(3)}", "admin")
+
+
+def _has_tokens(store: Store) -> bool:
+    return any(token.revoked is None for token in store.tokens())
 
 
 class Access:
@@ -51,6 +64,12 @@ class Access:
     async def check(self, request: HTTPConnection, scope: str) -> None:
         """Let it pass, or raise NoTokenError or ForbiddenError."""
         if not self.needed:
+            proxy = next((name for name in FORWARDED if name in request.headers), None)
+            if proxy is not None:
+                raise ForbiddenError(
+                    f"this came through a proxy, as its header {proxy!r} shows, and --no-auth is for this machine "
+                    "alone: start the service without --no-auth"
+                )
             host, origin = request.headers.get("host", ""), request.headers.get("origin")
             if not _is_this_machine(host, origin):
                 raise ForbiddenError(

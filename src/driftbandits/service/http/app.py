@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.core.probe import Probe
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.core.state import Service, admit
 from driftbandits.service.dashboard import routes as dashboard
@@ -19,8 +20,9 @@ from driftbandits.service.http import decisions, experiments, reference
 from driftbandits.service.http.access import Access, auth_needed
 from driftbandits.service.http.answers import Answers
 from driftbandits.service.http.errors import add_error_handlers, refuse
+from driftbandits.service.http.exports import Exports
 from driftbandits.service.http.gate import Gate
-from driftbandits.store import Store, StoreError
+from driftbandits.store import Store
 
 
 def create_app(settings: Settings | None = None) -> Gate:
@@ -34,8 +36,11 @@ def create_app(settings: Settings | None = None) -> Gate:
         try:
             needed = auth_needed(settings, store)
             holdings = Holdings(store, settings, metrics)
-            app.state.service = Service(settings, store, metrics, holdings, Answers(holdings), Access(holdings, needed))
+            answers, access = Answers(holdings), Access(holdings, needed)
+            exports, probe = Exports(store), Probe(store)
+            app.state.service = Service(settings, store, metrics, holdings, answers, access, exports, probe)
             yield
+            exports.close()
             await holdings.close()
         finally:
             store.close()
@@ -47,6 +52,7 @@ def create_app(settings: Settings | None = None) -> Gate:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.stopping = lambda: False  # run.py knows better
     add_error_handlers(app)
@@ -56,23 +62,23 @@ def create_app(settings: Settings | None = None) -> Gate:
     app.include_router(reference.router)
     app.include_router(dashboard.router)
     _add_probes(app, metrics)
-    return Gate(app, settings.most_body, metrics, decisions.SHORTCUTS)
+    return Gate(app, settings, metrics, decisions.SHORTCUTS)
 
 
 def _add_probes(app: FastAPI, metrics: Metrics) -> None:
+    @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz", include_in_schema=False)
     async def healthz() -> Response:
         """The process answers."""
         return Response('{"status":"ok"}', media_type="application/json")
 
+    @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", include_in_schema=False)
     async def readyz(request: Request) -> Response:
-        """It can reach its store."""
-        holdings = request.app.state.service.holdings
-        try:
-            await holdings.in_thread(holdings.store.experiments, "", 1)
-        except StoreError:
-            return refuse(503, "store", "the store cannot be reached", {"Retry-After": "1"})
+        """It can write to its store."""
+        wrong = await request.app.state.service.probe.wrong()
+        if wrong:
+            return refuse(503, "store", wrong, {"Retry-After": "1"})
         return Response('{"status":"ready"}', media_type="application/json")
 
     @app.get("/metrics", include_in_schema=False)

@@ -24,6 +24,10 @@ PREFIX = "/v1/experiments/{experiment}"
 router = APIRouter(prefix=PREFIX, tags=["Decisions"])
 fast = APIRouter(prefix=PREFIX, tags=["Decisions"], route_class=Direct)
 
+MOST_DRAWS, MOST_IN_TURN = 500_000, 1_000
+"""Looks at an arm to choose, and rewards learnt one by one, that take the event loop some milliseconds; more of them
+are left to a thread."""
+
 ASK_MANY, TELL, TELL_MANY = TypeAdapter(models.AskMany), TypeAdapter(models.Tell), TypeAdapter(models.TellMany)
 _json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -53,7 +57,7 @@ async def ask_many(request: Request) -> Response:
         held.check_asks()
         return f'{{"decisions":[{",".join(map(_decision, held.session.ask_many(count)))}]}}'
 
-    response = await _perform(service, request, body, work)
+    response = await _perform(service, request, body, work, lambda held: held.session.draws(count) > MOST_DRAWS)
     service.metrics.asks.inc(count)
     return response
 
@@ -90,7 +94,10 @@ async def tell_many(request: Request) -> Response:
         outcomes = '","'.join(_take(service, held, rewards, known))
         return f'{{"outcomes":["{outcomes}"]}}'
 
-    return await _perform(service, request, body, work)
+    def heavy(held: Held) -> bool:
+        return len(rewards) > MOST_IN_TURN and not held.session.policy.any_order
+
+    return await _perform(service, request, body, work, heavy)
 
 
 SHORTCUTS = {"ask": ask, "ask_many": ask_many, "tell": tell, "tell_many": tell_many}
@@ -111,12 +118,18 @@ async def explain(
     step = step_of(decision, experiment)
     if step is None:
         raise UnknownDecisionError(f"there is no Decision {decision!r} in {experiment!r}")
-    return (await service.holdings.in_thread(service.store.explain, experiment, step)).as_dict()
+    return (await service.holdings.slowly(service.store.explain, experiment, step)).as_dict()
 
 
-async def _perform(service: Service, request: Request, body: bytes, work: Callable[[Held], str]) -> Response:
+async def _perform(
+    service: Service,
+    request: Request,
+    body: bytes,
+    work: Callable[[Held], str],
+    heavy: Callable[[Held], bool] = lambda held: False,
+) -> Response:
     path, key = request.scope["path"], idempotency_key(request)
-    text = await service.perform(request.path_params["experiment"], path, key, body, work)
+    text = await service.perform(request.path_params["experiment"], path, key, body, work, heavy)
     return Response(text, media_type="application/json")
 
 
@@ -133,13 +146,16 @@ async def _forgotten(service: Service, request: Request, rewards: Sequence[model
     """What becomes of rewards whose Decisions the Session no longer remembers: only the log knows."""
     id = request.path_params["experiment"]
     session = (service.holdings.here(id) or await service.holdings.get(id)).session
-    found = {}
+    asked = {}
     for index, told in enumerate(rewards):
         if not session.remembers(told["id"]):
             step = step_of(told["id"], id)
             if step is not None and step <= session.step:
-                found[index] = await service.holdings.in_thread(service.store.outcome, id, step, told["reward"])
-    return found
+                asked[index] = step, told["reward"]
+    if not asked:
+        return {}
+    found = await service.holdings.slowly(service.store.outcomes, id, list(asked.values()))
+    return dict(zip(asked, found, strict=True))
 
 
 def _decision(decision: Decision) -> str:

@@ -17,8 +17,10 @@ from driftbandits._common.checks import shown
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
 from driftbandits.service.core.held import ArchivedError, PausedError
+from driftbandits.service.core.logs import rarely
 from driftbandits.service.http.access import ForbiddenError, NoTokenError
 from driftbandits.service.http.answers import ReusedKeyError
+from driftbandits.service.http.exports import TooManyExportsError
 from driftbandits.store import BusyError, ExperimentExistsError, StoreError, UnknownExperimentError
 
 RETRY_AFTER = "1"
@@ -37,6 +39,7 @@ STATUSES: dict[type[Exception], tuple[int, str]] = {
     TooOldError: (410, "too_old"),
     ArchivedError: (410, "archived"),
     BusyError: (503, "busy"),
+    TooManyExportsError: (503, "exports"),
     StoreError: (503, "store"),
     InputError: (422, "input"),
 }
@@ -66,9 +69,12 @@ def refuse_for(error: Exception, path: str) -> Response:
         return refuse(status, code, str(error), {"Retry-After": RETRY_AFTER}, holder=error.holder, url=error.url)
     if isinstance(error, UnknownExperimentError):
         return refuse(status, code, str(error).partition(" in ")[0])
+    if isinstance(error, TooManyExportsError):
+        return refuse(status, code, str(error), {"Retry-After": RETRY_AFTER})
     if status == 503:
-        log.warning("store", error=str(error))
-        return refuse(status, code, "the store cannot be written now; nothing was done", {"Retry-After": RETRY_AFTER})
+        rarely("store", error=str(error))
+        reason = getattr(error, "reason", None) or "it cannot be used now"
+        return refuse(status, code, f"the store: {reason}; nothing was done", {"Retry-After": RETRY_AFTER})
     return refuse(status, code, str(error), {"WWW-Authenticate": "Bearer"} if status == 401 else None)
 
 

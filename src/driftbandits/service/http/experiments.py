@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import fields
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query
 from pydantic import TypeAdapter
-from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import UnknownDecisionError, step_of
 from driftbandits.policies import POLICIES, Policy, make_policy
+from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit
 from driftbandits.service.http import models
 from driftbandits.service.http.answers import LONGEST_KEY, digest_of
+from driftbandits.service.http.defaults import declared
 from driftbandits.service.http.direct import REFUSALS
 from driftbandits.store import Answer, UnknownExperimentError
 from driftbandits.store import Experiment as Stored
@@ -25,6 +25,7 @@ from driftbandits.store.answers import NO_EXPERIMENT
 from driftbandits.store.experiments import check_id
 
 router = APIRouter(prefix="/v1/experiments", tags=["Experiments"], responses=REFUSALS)
+KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 SHOW = TypeAdapter(models.Experiment)
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY)]
 
@@ -34,10 +35,10 @@ async def create(request: Request, new: models.NewExperiment, key: Key = None) -
     """Create an experiment."""
     service = await admit(request, "admin")
     policy = _policy(new)
-    declared = new.model_dump(exclude={"id", "policy", "policy_settings"})
+    settings = declared(new, policy)
 
     def make(answer: Any = None) -> str:
-        return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **declared))
+        return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **settings))
 
     if key is None:
         text = await service.holdings.in_thread(make)
@@ -51,7 +52,9 @@ async def create(request: Request, new: models.NewExperiment, key: Key = None) -
             return await service.holdings.in_thread(make, keep)
 
         text = await service.answers.once(NO_EXPERIMENT, key, digest, do)
-    return Response(text, 201, {"Location": f"/v1/experiments/{new.id}"}, "application/json")
+    return Response(
+        text, 201, {"Location": f"{service.settings.root_path}/v1/experiments/{new.id}"}, "application/json"
+    )
 
 
 @router.get("")
@@ -74,6 +77,34 @@ async def get(request: Request, experiment: str) -> models.Experiment:
     return show(service, await _stored(service, experiment))
 
 
+@router.patch("/{experiment}")
+async def change(request: Request, experiment: str, changes: models.Changes) -> models.Experiment:
+    """Change settings while it runs. A new timeout counts for open Decisions too, from the moment each was asked."""
+    service = await admit(request, "admin")
+    given = changes.model_dump(include=changes.model_fields_set)
+    held = await service.holdings.get(experiment)
+    held.check_tells()
+
+    def work(held: Held) -> str:
+        held.session.change(**given)
+        return ""
+
+    await service.holdings.durably(held, work)
+    return show(service, await _stored(service, experiment))
+
+
+@router.post("/{experiment}/correct")
+async def correct(request: Request, experiment: str, body: models.Corrections) -> models.Experiment:
+    """Put other rewards in the place of those that were learnt, or none. The log keeps both; all is learnt anew."""
+    service = await admit(request, "admin")
+    steps = [(step_of(each.id, experiment), each) for each in body.corrections]
+    for step, each in steps:
+        if step is None:
+            raise UnknownDecisionError(f"there is no Decision {each.id!r} in {experiment!r}")
+    await service.holdings.correct(experiment, [(step or 0, each.reward) for step, each in steps])
+    return show(service, await _stored(service, experiment))
+
+
 @router.post("/{experiment}/pause")
 async def pause(request: Request, experiment: str) -> models.Experiment:
     """Make no Decisions for a while; rewards are still accepted."""
@@ -92,23 +123,18 @@ async def archive(request: Request, experiment: str) -> models.Experiment:
     return await _set_status(request, experiment, "archived")
 
 
-@router.get("/{experiment}/export", response_class=FileResponse, responses={200: {"content": {}}})
+@router.get("/{experiment}/export", response_class=StreamingResponse, responses={200: {"content": {}}})
 async def export(
     request: Request,
     experiment: str,
     format: Literal["jsonl", "csv", "parquet"] = "jsonl",
-) -> FileResponse:
-    """The whole log, one row a Decision."""
+) -> StreamingResponse:
+    """The whole log, one row a Decision, sent while it is read."""
     service = await admit(request, "read")
     await _stored(service, experiment)
-    folder = tempfile.TemporaryDirectory(prefix="driftbandits-export-")
-    path = Path(folder.name) / f"{experiment}.{format}"
-    try:
-        await service.holdings.in_thread(service.store.export, experiment, path)
-    except BaseException:
-        folder.cleanup()
-        raise
-    return FileResponse(path, filename=path.name, background=BackgroundTask(folder.cleanup))
+    pieces = await service.exports.start(experiment, format)
+    named = {"Content-Disposition": f'attachment; filename="{experiment}.{format}"'}
+    return StreamingResponse(pieces, headers=named, media_type=KINDS[format])
 
 
 async def _set_status(request: Request, id: str, status: str) -> models.Experiment:
@@ -132,7 +158,8 @@ def show(service: Service, stored: Stored) -> models.Experiment:
     declared = {name: getattr(stored, name) for name in models.Experiment.model_fields if hasattr(stored, name)}
     held = service.holdings.held.get(stored.id)
     live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt")}
-    return models.Experiment(**declared | live, events=stored.last_seq)
+    warnings = held.warnings() if held else []
+    return models.Experiment(**declared | live, events=stored.last_seq, warnings=warnings)
 
 
 def _shown(service: Service, stored: Stored) -> str:

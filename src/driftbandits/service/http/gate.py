@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.core.settings import Settings
 from driftbandits.service.http.errors import refuse, refuse_for
 
 PREFIX = "/v1/experiments/"
@@ -25,11 +26,14 @@ Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 class Gate:
     """Wraps ``app``, and refuses bodies of more than ``most_body`` bytes, whatever their headers say.
 
+    A path may begin with the settings' ``root_path``, or come without it from a proxy that takes it off.
+
     ``shortcuts`` are endpoints by the last part of their path, behind ``PREFIX`` and an experiment's id.
     """
 
-    def __init__(self, app: FastAPI, most_body: int, metrics: Metrics, shortcuts: Mapping[str, Endpoint]) -> None:
-        self.app, self._most, self._metrics, self._shortcuts = app, most_body, metrics, shortcuts
+    def __init__(self, app: FastAPI, settings: Settings, metrics: Metrics, shortcuts: Mapping[str, Endpoint]) -> None:
+        self.app, self._metrics, self._shortcuts = app, metrics, shortcuts
+        self._most, self._root = settings.most_body, settings.root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -42,6 +46,12 @@ class Gate:
             await self._respond(refuse(413, "too_large", self._message), scope, receive, send)
             return
         path = scope["path"]
+        if self._root and (path == self._root or path.startswith(f"{self._root}/")):
+            if path == self._root:  # so that the page's own links, which are relative, lead below it
+                await self._respond(Response("", 308, {"Location": f"{self._root}/"}), scope, receive, send)
+                return
+            path = path[len(self._root) :]
+            scope = {**scope, "path": path, "raw_path": path.encode()}
         if scope["method"] == "POST" and path.startswith(PREFIX):
             id, _, verb = path[len(PREFIX) :].partition("/")
             endpoint = self._shortcuts.get(verb)

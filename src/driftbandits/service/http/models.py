@@ -18,6 +18,23 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 ExperimentId = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
+Timeout = Annotated[
+    Seconds | None, Field(description="Seconds after which a Decision is settled without its reward; null: never.")
+]
+Default = Annotated[
+    Reward | None,
+    Field(description="Learnt in place of a reward that never came; null: it is dropped. Unless given: 0."),
+]
+Range = Annotated[
+    tuple[Reward, Reward] | None,
+    Field(
+        strict=False,
+        description="The least and the largest reward; others are refused. Unless given: [0, 1] where the policy "
+        "assumes it, null (any) where it does not.",
+    ),
+]
+
+
 STRICT = ConfigDict(extra="forbid", strict=True)
 """Only the declared fields, of exactly the declared type: "1" is not a number."""
 
@@ -39,18 +56,36 @@ class NewExperiment(Request):
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
     ] = {}
     seed: Annotated[int, Field(ge=0, lt=2**64, description="Choices repeat when it does.")] = 0
-    timeout: Annotated[
-        Seconds | None, Field(description="Seconds after which a Decision is settled without its reward; null: never.")
-    ] = None
-    default_reward: Annotated[
-        Reward | None, Field(description="Learnt in place of a reward that never came; null: it is dropped.")
-    ] = None
+    timeout: Timeout = 86_400.0
+    default_reward: Default = 0.0
+    reward_range: Range = None
     explore: Annotated[
         Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
     ] = 0.0
     drift: Annotated[
         Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
     ] = None
+
+
+class Changes(Request):
+    """What is to be changed; what is not given stays."""
+
+    timeout: Timeout = None
+    default_reward: Default = None
+    reward_range: Range = None
+
+
+class Correction(Request):
+    """The right reward of a Decision that has one, or null to retract it."""
+
+    id: Annotated[str, Field(max_length=100, description="The Decision's id.")]
+    reward: Reward | None
+
+
+class Corrections(Request):
+    """Rewards to correct, all at once."""
+
+    corrections: Annotated[list[Correction], Field(min_length=1, max_length=10_000)]
 
 
 class AskMany(Request):
@@ -106,7 +141,7 @@ class Experiment(BaseModel):
     """An experiment as it was declared, and its status.
 
     ``step``, ``open`` and ``learnt`` count its Decisions, those that wait, and the rewards learnt; they are null where
-    this service does not hold it. ``events`` is the length of its log.
+    this service does not hold it. ``events`` is the length of its log. ``warnings`` say what will soon need attention.
     """
 
     id: str
@@ -117,6 +152,7 @@ class Experiment(BaseModel):
     seed: int
     timeout: float | None
     default_reward: float | None
+    reward_range: tuple[float, float] | None
     explore: float
     drift: float | None
     created: float
@@ -126,6 +162,7 @@ class Experiment(BaseModel):
     learnt: int | None
     holder: str | None
     url: str | None
+    warnings: list[str]
 
 
 class Experiments(BaseModel):

@@ -187,7 +187,7 @@ function showSnoozes() {
 
 async function control(verb) {
   try {
-    await request('POST', `/v1/experiments/${encodeURIComponent(chosen)}/${verb}`);
+    await request('POST', `v1/experiments/${encodeURIComponent(chosen)}/${verb}`);
     say('');
     stream.again();
   } catch (error) {

@@ -31,7 +31,7 @@ function showSettings() {
 export async function openCreate() {
   error.textContent = '';
   try {
-    policies = await request('GET', '/v1/policies');
+    policies = await request('GET', 'v1/policies');
   } catch (found) {
     error.textContent = found.message;
   }
@@ -70,7 +70,7 @@ export function setUpCreate(created) {
     error.textContent = '';
     note.textContent = 'Creating … A policy that is new here is compiled first, which takes a while on a busy machine.';
     try {
-      const made = await request('POST', '/v1/experiments', collect());
+      const made = await request('POST', 'v1/experiments', collect());
       dialog.close();
       form.reset();
       created(made.id);

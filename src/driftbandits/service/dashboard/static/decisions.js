@@ -60,7 +60,7 @@ async function toggle(experiment, decision, row) {
   row.main.after(row.why);
   row.button.setAttribute('aria-expanded', 'true');
   try {
-    const path = `/v1/experiments/${encodeURIComponent(experiment)}/explain/${encodeURIComponent(decision.id)}`;
+    const path = `v1/experiments/${encodeURIComponent(experiment)}/explain/${encodeURIComponent(decision.id)}`;
     box.replaceChildren(...explained(await request('GET', path)));
   } catch (error) {
     box.replaceChildren(make('p', { class: 'error' }, error.message));

@@ -51,7 +51,7 @@ export class Stream {
     this.abort = new AbortController();
     let words = 'disconnected';
     try {
-      const response = await fetch(`/v1/live?${new URLSearchParams(this.query)}`, { headers: headers(), signal: this.abort.signal });
+      const response = await fetch(`v1/live?${new URLSearchParams(this.query)}`, { headers: headers(), signal: this.abort.signal });
       if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})));
       await this.read(response.body.getReader(), number);
     } catch (error) {
