@@ -56,7 +56,8 @@ def test_what_is_said_of_the_instances_is_true_of_them() -> None:
     toggling = instances.toggling().means
     signs = np.sign(toggling @ [1.0, -1.0])
     moves = np.abs(np.diff(toggling[:, 0])) > 1e-12
-    assert (np.count_nonzero(np.diff(signs[signs != 0])), np.count_nonzero(np.diff(moves.astype(int)) == 1)) == (20, 20)
+    assert int(np.count_nonzero(np.diff(signs[signs != 0]))) == 20
+    assert int(np.count_nonzero(np.diff(moves.astype(int)) == 1)) == 20
     for k in (1, 2, 3, 4):
         means = instances.equal_drift(k).means
         assert np.abs(np.diff(means, axis=0)).sum(axis=0) == pytest.approx([2.034, 2.034], abs=5e-4)
