@@ -166,3 +166,11 @@ def test_wrong_input_is_named() -> None:
     for call, words in calls:
         with pytest.raises(InputError, match=words):
             call()
+
+
+def test_a_constant_best_arm_term_by_term() -> None:
+    """Two arms' terms against their formula, so that none can shrink alone: the variation counts once for each."""
+    a, gaps, variation = 2.5 * math.sqrt(3 * math.log(100_000)), (0.5, 0.1), 0.4
+    roots = [(a + math.sqrt(a * a + 4 * variation * gap)) / (2 * gap) for gap in gaps]
+    expected = sum(a * root + variation + 2.5 for root in roots)
+    assert bounds.constant_best_arm(100_000, gaps, variation) == pytest.approx(expected, rel=1e-12)

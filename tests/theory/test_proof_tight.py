@@ -240,6 +240,9 @@ def test_the_terms_and_the_edges() -> None:
     assert bound.per_step == pytest.approx(top)
     n = np.arange(1, T + 1)
     assert bound.last_episode == pytest.approx((ROOT * np.sqrt(n * L) - top * n).max(), rel=1e-4)
+    shortest = (n / 2 + np.sqrt(6 * L / n) / (4 * drift)).min()  # (c): no episode is shorter, but for half a step
+    assert bound.episode_ends == pytest.approx(T / (shortest - 0.5) + 1, rel=1e-4)
+    assert bound.unequal_times == pytest.approx(drift * T / 2)
     assert float(bound) == bound.total == pytest.approx(sum(bound[2:]))
     assert bound.total < 0.6 * bounds.minimax_upper(T, drift).total
     still = bounds.snoozeit_tight(T, 0.0)

@@ -174,6 +174,20 @@ def test_no_episode_is_shorter_than_x(variant: str, factor: float, holds: bool) 
     assert (shortest >= math.floor(factor * x)) == holds
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("factor", "holds"), [(1.0, True), (0.9, False)])
+def test_as_many_episodes_as_corollary_1_allows(variant: str, factor: float, holds: bool) -> None:
+    """Every test passes just after x steps, when no snooze is left: the shortest episodes, one after the other."""
+    horizon, drift = 100_000, 5e-5
+    x = bounds.shortest_episode(horizon, drift)
+    seen = 4 * math.sqrt(2 * math.log(horizon) / math.floor((x + 2) / 2)) * (1 + 1e-9)
+    shown = np.repeat(adversary.two_arms(np.array([seen])), horizon, axis=0)
+    found = adversary.events(adversary.quiet(horizon, drift, variant), shown)
+    episodes = len({int(event["start"]) for event in found} | {int(event["until"]) for event in found} - {horizon})
+    assert (episodes <= factor * (bounds.most_episodes(horizon, drift) - 1) + 1) == holds
+    assert bounds.most_episodes(horizon, 0.0) == 1  # nothing less: a run has an episode
+
+
 def test_episodes_of_algorithm_2_are_as_long_as_those_of_algorithm_1() -> None:
     """A snooze after tau steps with window w makes an episode of tau - 2w + buf(2w) >= max(tau, buf(tau)) steps."""
     rng = np.random.default_rng(3)

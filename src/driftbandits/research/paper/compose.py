@@ -11,9 +11,10 @@ from typing import Any
 from driftbandits._common.versions import versions
 from driftbandits.research.paper import claims, facts, sections, strong_tests
 from driftbandits.research.paper.authors_run import authors_run_section
-from driftbandits.research.paper.companion import Findings, companion_section
+from driftbandits.research.paper.companion import companion_section
 from driftbandits.research.paper.experiments import EXPERIMENTS
 from driftbandits.research.paper.figure_one import gap_profile_section
+from driftbandits.research.paper.judges import Findings
 from driftbandits.research.paper.left_open import left_open
 from driftbandits.research.paper.mechanisms import mechanisms_section
 from driftbandits.research.paper.opening import opening_section

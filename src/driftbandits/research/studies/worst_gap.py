@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-DRIFTS = tuple(float(drift) for drift in np.geomspace(1e-6, 6e-5, 8))
+DRIFTS = tuple(float(f"{drift:.12g}") for drift in np.geomspace(1e-6, 6e-5, 8))  # the last bits are the processor's
 RELATIVE = (0.5, 0.7, 0.85, 1.0, 1.1, 1.2, 1.35, 1.6, 2.0)
 """Gaps as multiples of the critical one."""
 LARGEST = 0.9
