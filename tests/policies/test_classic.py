@@ -15,6 +15,7 @@ from test_rivals import rewards_of
 import driftbandits as db
 import naive_classic as naive
 from driftbandits.policies import make_policy
+from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, bound_index, forget_bounds
 from driftbandits.policies._parts.posteriors import _draw_gamma
 from driftbandits.policies.klucb import largest_mean
 from driftbandits.testing import check_policy
@@ -128,6 +129,36 @@ def test_the_other_forms(policy: db.Policy) -> None:
 )
 def test_the_kl_index_is_exact(p: float, log: float) -> None:
     assert largest_mean(p, 10**log) == pytest.approx(naive.bisect(p, 10**log), rel=0, abs=1e-12 + 1e-16 / 10**log)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**32),
+    mean=st.sampled_from([0.0, 0.003, 0.3, 0.5, 0.97, 1.0]),
+    kind=st.sampled_from(["coins", "uniform", "constant"]),
+)
+def test_the_kl_indices_lie_within_their_bounds(seed: int, mean: float, kind: str) -> None:
+    """From pull to pull, with pauses of any length between; in either measure of time."""
+    rng = np.random.default_rng(seed)
+    arms = db.records(2, count="i8", total="f8", **KL_BOUNDS)
+    for arm in arms:
+        forget_bounds(arm)
+    t, known = 2, 0
+    for _ in range(60):
+        for arm in arms:
+            arm["count"] += 1
+            arm.total += {"coins": float(rng.random() < mean), "uniform": mean * rng.random(), "constant": mean}[kind]
+        p = arms[0].total / arms["count"][0]
+        bound_index(arms[0], p, math.log(t), math.log(t), 1.0)
+        bound_index(arms[1], p, math.log(t), float(t), 1 / t)
+        for _ in range(3):
+            index = naive.bisect(p, math.log(t) / arms["count"][0])
+            for arm, now in zip(arms, (math.log(t), float(t)), strict=True):
+                assert arm.low <= index + 1e-15
+                assert index <= arm.high + arm.growth * (now - arm.at) + 1e-15
+                known += 0.0 < arm.low <= arm.high < 2.0
+            t += int(10 ** rng.uniform(0, 2))
+    assert known > 100 or kind == "constant" or mean in (0.0, 1.0)
 
 
 def bernoulli_runs(means: tuple[float, ...], runs: int = 200) -> db.Simulation:
