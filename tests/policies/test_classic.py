@@ -230,6 +230,8 @@ def test_published_tunings() -> None:
     bonus = db.SWUCB(T, delta, sigma=1.0).parameters(2)["bonus_after_one_pull"]
     assert bonus == pytest.approx(math.sqrt(2 * math.log(2 * 2 * T**2)))
     assert 1 / (1 - db.DUCB(delta).parameters(2)["discount"]) == pytest.approx(358.5, abs=0.1)
+    assert 1 / (1 - db.DUCB(horizon=10_000, changes=4).parameters(2)["discount"]) == pytest.approx(200)
+    assert db.DUCB(delta).parameters(2)["xi"] == pytest.approx(0.6667, abs=1e-4)
     assert db.SWTS(delta).parameters(2)["window"] == 285
     assert 1 / (1 - db.DiscountedTS(delta).parameters(2)["discount"]) == pytest.approx(284.6, abs=0.1)
     assert db.ExploreThenCommit(1_000).parameters(8)["pulls"] == math.ceil(25 * math.log(1_000) ** (1 / 3)) == 48
@@ -261,6 +263,8 @@ def test_drift_at_its_limits(name: str, drift: float) -> None:
         ("SWUCB", {"horizon": 100, "window": 1.5}, "window must be a whole number"),
         ("SWUCB", {"window": 10, "xi": 0.0}, "xi must lie in"),
         ("DUCB", {}, "needs drift to choose its discount, or discount"),
+        ("DUCB", {"changes": 5}, "DUCB needs horizon beside changes"),
+        ("DUCB", {"horizon": 100, "changes": 5, "drift": 0.1}, "changes .abrupt. or drift .slow., not both"),
         ("DUCB", {"drift": 0.0}, "discount is undefined for drift=0.*give discount"),
         ("DUCB", {"discount": 1.5}, "discount must lie in"),
         ("DUCB", {"discount": 0.5, "xi": -1.0}, "xi must lie in"),

@@ -65,13 +65,18 @@ class META(Policy):
 
     All s1 are tested after every step, exactly: for s2 - s1 >= K the excess over the threshold is convex in the point
     (s1, sum before s1), so hulls decide, one for each pair of arms and each replay under way (those that a later one
-    outlasts never resume, so they are at most log2 T); the last K steps are added up one by one. A step costs O(K (K +
-    log n)) for each replay under way.
+    outlasts never resume, so they are at most log2 T); the last K steps are added up one by one. A hull is looked at
+    only if a lead has grown enough since the last look. A step costs O(K log n) for each replay under way at most,
+    mostly O(K).
 
-    Not checked against the paper's text: the rule and its constants were written down from memory of the paper, and c0
-    = 1 is our choice.
+    Compared with the first author's code for two arms (github.com/joesuk/SmoothBandits), not with the paper's text. The
+    lengths and probabilities of replays, the weighted estimates and the restart agree. The threshold there is another,
+    C (e - 1) (sqrt(4 log2(T) s) + 4 log2(T)) over s steps; the one above is from memory of the paper, and c0 = 1 is our
+    choice. Suk (2024) proves that META attains the best rate for means that move smoothly, without knowing how
+    smoothly.
 
-    Citation: J. Suk, S. Kpotufe, "Tracking Most Significant Arm Switches in Bandits", COLT 2022.
+    Citation: J. Suk, S. Kpotufe, "Tracking Most Significant Arm Switches in Bandits", COLT 2022; J. Suk, "Adaptive
+    Smooth Non-Stationary Bandits", arXiv 2407.08654.
     """
 
     horizon: int
