@@ -15,6 +15,7 @@ from test_rivals import rewards_of
 import driftbandits as db
 import naive_classic as naive
 from driftbandits.policies import make_policy
+from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, bound_index, forget_bounds
 from driftbandits.policies._parts.posteriors import _draw_gamma
 from driftbandits.policies.klucb import largest_mean
 from driftbandits.testing import check_policy
@@ -130,6 +131,36 @@ def test_the_kl_index_is_exact(p: float, log: float) -> None:
     assert largest_mean(p, 10**log) == pytest.approx(naive.bisect(p, 10**log), rel=0, abs=1e-12 + 1e-16 / 10**log)
 
 
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**32),
+    mean=st.sampled_from([0.0, 0.003, 0.3, 0.5, 0.97, 1.0]),
+    kind=st.sampled_from(["coins", "uniform", "constant"]),
+)
+def test_the_kl_indices_lie_within_their_bounds(seed: int, mean: float, kind: str) -> None:
+    """From pull to pull, with pauses of any length between; in either measure of time."""
+    rng = np.random.default_rng(seed)
+    arms = db.records(2, count="i8", total="f8", **KL_BOUNDS)
+    for arm in arms:
+        forget_bounds(arm)
+    t, known = 2, 0
+    for _ in range(60):
+        for arm in arms:
+            arm["count"] += 1
+            arm.total += {"coins": float(rng.random() < mean), "uniform": mean * rng.random(), "constant": mean}[kind]
+        p = arms[0].total / arms["count"][0]
+        bound_index(arms[0], p, math.log(t), math.log(t), 1.0)
+        bound_index(arms[1], p, math.log(t), float(t), 1 / t)
+        for _ in range(3):
+            index = naive.bisect(p, math.log(t) / arms["count"][0])
+            for arm, now in zip(arms, (math.log(t), float(t)), strict=True):
+                assert arm.low <= index + 1e-15
+                assert index <= arm.high + arm.growth * (now - arm.at) + 1e-15
+                known += 0.0 < arm.low <= arm.high < 2.0
+            t += int(10 ** rng.uniform(0, 2))
+    assert known > 100 or kind == "constant" or mean in (0.0, 1.0)
+
+
 def bernoulli_runs(means: tuple[float, ...], runs: int = 200) -> db.Simulation:
     policies = {"KL-UCB": db.KLUCB(), "UCB1": db.UCB1(), "TS": db.ThompsonSampling("beta")}
     return db.simulate(
@@ -199,6 +230,8 @@ def test_published_tunings() -> None:
     bonus = db.SWUCB(T, delta, sigma=1.0).parameters(2)["bonus_after_one_pull"]
     assert bonus == pytest.approx(math.sqrt(2 * math.log(2 * 2 * T**2)))
     assert 1 / (1 - db.DUCB(delta).parameters(2)["discount"]) == pytest.approx(358.5, abs=0.1)
+    assert 1 / (1 - db.DUCB(horizon=10_000, changes=4).parameters(2)["discount"]) == pytest.approx(200)
+    assert db.DUCB(delta).parameters(2)["xi"] == pytest.approx(0.6667, abs=1e-4)
     assert db.SWTS(delta).parameters(2)["window"] == 285
     assert 1 / (1 - db.DiscountedTS(delta).parameters(2)["discount"]) == pytest.approx(284.6, abs=0.1)
     assert db.ExploreThenCommit(1_000).parameters(8)["pulls"] == math.ceil(25 * math.log(1_000) ** (1 / 3)) == 48
@@ -230,6 +263,8 @@ def test_drift_at_its_limits(name: str, drift: float) -> None:
         ("SWUCB", {"horizon": 100, "window": 1.5}, "window must be a whole number"),
         ("SWUCB", {"window": 10, "xi": 0.0}, "xi must lie in"),
         ("DUCB", {}, "needs drift to choose its discount, or discount"),
+        ("DUCB", {"changes": 5}, "DUCB needs horizon beside changes"),
+        ("DUCB", {"horizon": 100, "changes": 5, "drift": 0.1}, "changes .abrupt. or drift .slow., not both"),
         ("DUCB", {"drift": 0.0}, "discount is undefined for drift=0.*give discount"),
         ("DUCB", {"discount": 1.5}, "discount must lie in"),
         ("DUCB", {"discount": 0.5, "xi": -1.0}, "xi must lie in"),

@@ -13,10 +13,9 @@ from test_classic import DISCOUNTS, SIGMAS, WINDOWS, follow, trajectories
 
 import driftbandits as db
 import naive_published as naive
-from driftbandits.testing import check_policy
 
 
-def SFC(seed: int) -> np.random.Generator:
+def stream(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(seed))
 
 
@@ -41,8 +40,8 @@ def test_swlbsda(window: int, n_arms: int, **instance: Any) -> None:
 )
 def test_swlbsda_where_the_best_arm_changes(seed: int, n_arms: int, window: int, block: int) -> None:
     """Each block of steps has another best arm, so leaders fall behind, are overtaken, and wait for their turn."""
-    rng, play, twin = SFC(seed), db.Online(db.SWLBSDA(window=window), n_arms, seed), naive.NaiveSWLBSDA(n_arms, window)
-    own = SFC(seed)
+    play, twin = db.Online(db.SWLBSDA(window=window), n_arms, seed), naive.NaiveSWLBSDA(n_arms, window)
+    rng, own = stream(seed), stream(seed)
     twin.generator.seed(own)
     for step in range(300):
         arm = play.select()
@@ -51,3 +50,63 @@ def test_swlbsda_where_the_best_arm_changes(seed: int, n_arms: int, window: int,
         reward = float(rng.random() < (0.95 if arm == best else 0.3 - 0.05 * arm))
         play.update(arm, reward)
         twin.update(arm, reward)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_swlbsda_gives_a_lost_arm_another_chance(seed: int) -> None:
+    """Arm 0 leads for long, then arm 1 beats it round after round; arm 2, always bad, is pulled by the third rule."""
+    play, twin, own = db.Online(db.SWLBSDA(window=150), 3, seed), naive.NaiveSWLBSDA(3, 150), stream(seed)
+    twin.generator.seed(own)
+    rng = np.random.default_rng(seed)
+    for step in range(420):
+        arm = play.select()
+        assert arm == twin.select(own)
+        means = (0.8, 0.02, 0.02) if step < 250 else (0.5, 0.99, 0.02)
+        reward = float(rng.random() < means[arm])
+        play.update(arm, reward)
+        twin.update(arm, reward)
+
+
+def test_published_tunings() -> None:
+    """Computed by hand from the authors' formulas."""
+    assert db.DSTS(162_755).parameters(2) == {"discount": pytest.approx(1 - 10 / 403.429), "cap": 0.2}
+    assert db.DSTS(162_755, changes=5).parameters(2)["discount"] == pytest.approx(1 - math.sqrt(5 / 162_755))
+    assert db.DSTS(50).parameters(2)["discount"] == 1e-9
+    assert db.RAWUCB(alpha=4, sigma=1).parameters(2)["width"] == pytest.approx(math.sqrt(8))
+    chosen = db.SWLBSDA(20_000, changes=7).parameters(10)
+    assert chosen["window"] == int(2 * math.sqrt(20_000 * math.log(20_000) / 7)) == 336
+    assert chosen["fewest"] == pytest.approx(math.log(336) ** 0.333)
+    assert chosen["patience"] == int(9 * math.log(336) ** 2) == 304
+    besson = db.MUCB(100_000, changes=5, tuning="besson").parameters(2)["exploration"]
+    assert besson == pytest.approx(math.sqrt(5 * 2 * math.log(100_000) / 100_000))
+    assert db.SWLBSDA(drift=1 / 4_800).parameters(2)["window"] == 285
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("DSTS", {}, "needs horizon to choose its discount, or discount"),
+        ("DSTS", {"horizon": 100, "changes": 0}, "changes must be a whole number"),
+        ("DSTS", {"discount": 0.0}, "discount must lie in"),
+        ("DSTS", {"horizon": 100, "cap": 0.0}, "cap must lie in"),
+        ("MUCB", {"horizon": 100, "tuning": "best"}, "unknown tuning 'best'; choose one of authors, besson"),
+        ("RAWUCB", {"alpha": -1.0}, "alpha must lie in"),
+        ("RAWUCB", {"sigma": math.nan}, "sigma must lie in"),
+        ("SWLBSDA", {}, "needs drift to choose its window, or window"),
+        ("SWLBSDA", {"drift": 0.0}, "window is undefined for drift=0.*give window"),
+        ("SWLBSDA", {"changes": 5}, "needs horizon beside changes"),
+        ("SWLBSDA", {"horizon": 100, "changes": 5, "drift": 0.1}, "changes .abrupt. or drift .slow., not both"),
+        ("SWLBSDA", {"window": 1}, "window must be a whole number"),
+    ],
+)
+def test_wrong_parameters(name: str, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(db.InputError, match=words):
+        db.POLICIES[name](**options)
+
+
+def test_raw_ucb_leaves_an_arm_that_rots_sooner_than_ucb1() -> None:
+    """Arm 0 falls from 0.9 to 0.1 half way. RAW-UCB's short windows see it at once, UCB1's mean does not."""
+    means = np.repeat([[0.9, 0.5], [0.1, 0.5]], 10_000, axis=0)
+    instance = db.Instance(means)
+    result = db.simulate({"RAW": db.RAWUCB(), "UCB1": db.UCB1()}, instance, runs=10, seed=1, progress=False)
+    assert result.regret["RAW"][:, -1].max() < 0.3 * result.regret["UCB1"][:, -1].min()

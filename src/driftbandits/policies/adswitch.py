@@ -43,7 +43,7 @@ class AdSwitch(Policy):
     - a good arm turns bad when mean_[s,t] of the best good arm leads its own by more than
       sqrt(c1 L / (n_[s,t] - 1)); that mean of its own and that lead are its m and g;
     - for each bad arm and each i >= 1 with 2^-i >= g/16, with probability 2^-i sqrt(l / (K T L)) in the l-th episode,
-      the arm is obliged to be pulled ceil(2^(2i+1) L) times.
+      the arm is obliged to be pulled floor(2^(2i+1) L) times.
 
     It must know T. The proof needs c1 > 16, hence the default; a lead of 0.3 then shows after 2,000 pulls of each arm.
     Less is more eager; Besson et al. (2022) take 1.
@@ -53,6 +53,9 @@ class AdSwitch(Policy):
     taken at vertices of the convex hull of running sums. For eviction we look at windows with 2, 4, 8, ... pulls of the
     arm just pulled, the shortest first; the paper has all windows, of which each contains such a one at least half its
     length. A step costs O(K log n). Memory grows with the episode.
+
+    Checked against two public implementations, which agree with this one in the rest: AdSwitchNew of SMPyBandits and
+    EmilieKaufmann/PiecewiseStationaryBandits. They test a part of the windows only.
 
     Citation: P. Auer, P. Gajane, R. Ortner, "Adaptively Tracking the Best Bandit Arm with an Unknown Number of
     Distribution Changes", COLT 2019.
@@ -252,7 +255,7 @@ def _oblige(state: AdSwitchState) -> None:
                 while arms[arm].old_gap / 16.0 <= size < 1.0:
                     probability = rate * size
                     if left < probability:
-                        owed = math.ceil(run.radius / size * run.radius / size)
+                        owed = math.floor(run.radius / size * run.radius / size)
                         arms[arm].owed_until = max(arms[arm].owed_until, arms[arm].count + owed)
                         break
                     left = (left - probability) / (1.0 - probability)

@@ -40,8 +40,8 @@ class BOB(Policy):
     arms. It must know T and the noise (rewards are sigma-sub-Gaussian), not the drift. Its events are its blocks. A
     step costs O(K), whatever the window.
 
-    Not checked against the paper's text: the number of arms of the upper Exp3 and its gamma are from memory of the
-    paper, and H = sqrt(K T) is our choice.
+    Compared with a public restatement of the paper, not with its text: the windows, Exp3's rule and gamma, Q and the
+    index agree. It has H = floor(K sqrt(T)); sqrt(K T) is our choice, and ``block`` sets any other.
 
     Citation: W. C. Cheung, D. Simchi-Levi, R. Zhu, "Hedging the Drift: Learning to Optimize Under Nonstationarity",
     Management Science 2022.

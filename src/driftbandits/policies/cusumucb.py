@@ -31,12 +31,15 @@ class CUSUMUCB(Policy):
 
     Tuning for gamma changes in T steps: h = ln(T/gamma), exploration = sqrt((gamma/T) ln(T/gamma)), xi = 1; the paper's
     further constants depend on the unknown rewards, and are left out as Besson et al. (2022) do. It must know T, gamma
-    (``changes``), and an epsilon below the smallest change; M = 100 and epsilon = 0.1 are usual. Told ``drift``
+    (``changes``), and an epsilon below the smallest change; M = 100 and epsilon = 0.1 are
+    our choice among what others take. Told ``drift``
     instead of ``changes`` it takes gamma = delta T / epsilon, how often a mean may have moved by epsilon: this tuning
     for slow drift is ours. A step costs O(K).
 
-    Not checked against the paper's text: the defaults of warmup and epsilon are from memory of the paper; the tuning
-    by drift is ours.
+    Compared with three public implementations, not with the paper's text: h, the exploration and the walks g agree.
+    They differ in M and epsilon: SMPyBandits has 100 and 0.01, EmilieKaufmann/PiecewiseStationaryBandits 200 or 400 and
+    0.1, YRussac/LB-SDA 50 and 0.05. The last takes xi = 1/2 and pulls an arm M times first of all after its restart;
+    the others do not. The tuning by drift is ours.
 
     Citation: F. Liu, J. Lee, N. Shroff, "A Change-Detection based Framework for Piecewise-stationary Multi-Armed Bandit
     Problem", AAAI 2018.

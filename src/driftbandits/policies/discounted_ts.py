@@ -19,8 +19,8 @@ class DiscountedTS(Policy):
 
     A pull s steps ago weighs discount^s. With X an arm's sum of rewards and N its count, so weighted:
 
-    - ``posterior="gaussian"``: N(X/N, sigma^2/N), from a flat prior, so an arm never pulled goes first. sigma bounds the
-      standard deviation of the rewards: 1/2 fits everything in [0, 1].
+    - ``posterior="gaussian"``: N(X/N, sigma^2/N), from a flat prior, so an arm never pulled goes first. sigma bounds
+      the standard deviation of the rewards: 1/2 fits everything in [0, 1].
     - ``posterior="beta"`` (Raj and Kalyani): Beta(1 + X, 1 + N - X), for rewards of 0 and 1; a reward between is added
       as the fraction it is, others count as 0 or 1.
 

@@ -30,9 +30,10 @@ class DSTS(Policy):
     Tuning: discount = 1 - sqrt(B/T) for B changes (``changes``), and 1 - 10/sqrt(T) where means move smoothly. It must
     know T, and B if means jump, or be given ``discount``. A step costs O(K).
 
-    Checked against the authors' code (github.com/qh1874/nonmab), which settles all but one thing: for jumps its settings
-    have 1 - 10 sqrt(B/T), while the discount that is quoted from the paper, and used here, lacks the 10. ``DiscountedTS``
-    is another policy: its draws have the noise's deviation and no cap, and its discount is tuned to delta.
+    Checked against the authors' code (github.com/qh1874/nonmab), which settles all but one thing: for jumps its
+    settings have 1 - 10 sqrt(B/T), while the discount that is quoted from the paper, and used here, lacks the 10.
+    ``DiscountedTS`` is another policy: its draws have the noise's deviation and no cap, and its discount is tuned to
+    delta.
 
     Citation: H. Qi, Y. Wang, L. Zhu, "Discounted Thompson Sampling for Non-Stationary Bandit Problems", arXiv
     2305.10718.

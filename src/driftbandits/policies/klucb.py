@@ -43,9 +43,9 @@ class KLUCB(Policy):
     - ``kl="gaussian"``: d(p, q) = (q - p)^2 / (2 sigma^2), for rewards of that standard deviation.
 
     The authors prove their theorem with c = 3 and recommend c = 0. Made for means that do not move, where its regret
-    meets the lower bound of Lai and Robbins; it forgets nothing. It must know nothing, or sigma. A step costs O(K): bounds on
-    the indices are kept, which nearly always tell the largest, and where they don't, Newton's method finds the indices to
-    full precision.
+    meets the lower bound of Lai and Robbins; it forgets nothing. It must know nothing, or sigma. A step costs O(K):
+    bounds on the indices are kept, which nearly always tell the largest, and where they don't, Newton's method finds
+    the indices to full precision.
 
     Citation: A. Garivier, O. Cappe, "The KL-UCB Algorithm for Bounded Stochastic Bandits and Beyond", COLT 2011.
 

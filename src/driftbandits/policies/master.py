@@ -50,8 +50,9 @@ class MASTER(Policy):
 
     A step costs O(K) and a few draws, whatever T; memory is O(K log T).
 
-    Not checked against the paper's text: the two tests and rho^ are from memory of the paper, and the index sqrt(2 ln
-    T/N), capped at 1, is our choice.
+    Compared with a published restatement, not with the paper's text: the schedule and both tests agree. It has ln T in
+    the place of ln(T/risk), half as much, which is ``confidence`` = 0.5 here. The index sqrt(2 ln T/N), capped at 1, is
+    our choice.
 
     Citation: C.-Y. Wei, H. Luo, "Non-stationary Reinforcement Learning without Prior Knowledge: An Optimal Black-box
     Approach", COLT 2021; on its constants: A. Gerogiannis, Y.-H. Huang, V. Veeravalli, "Is Prior-Free Black-Box

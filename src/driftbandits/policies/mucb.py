@@ -16,6 +16,7 @@ from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
 
 NEVER = 1 << 60
+TUNINGS = ("authors", "besson")
 LONGEST_WINDOW = 1_000_000
 """Of every arm so many rewards are kept, from the start."""
 
@@ -38,13 +39,18 @@ class MUCB(Policy):
     first, ties go to the lowest. A change is seen when an arm's last w (``window``) rewards since tau are complete and
     the sums of their older and newer halves differ by more than ``threshold`` = b.
 
-    Tuning for S changes in T steps: b = sqrt((w/2) ln(2 K T^2)), exploration = sqrt(S K (2b + 3 sqrt(w)) / (2T)). It
-    must know T, S (``changes``), and a window: changes as small as 2b/w can be seen. w = 800 is the authors' for their
-    largest experiment. Told ``drift`` instead of ``changes`` it takes S = delta T / (2b/w), how often a mean may have
-    moved by so much: this tuning for slow drift is ours. A step costs O(K), whatever the window.
+    Tuning for S changes in T steps: b = sqrt((w/2) ln(2 K T^2)), exploration = sqrt(S K (2b + 3 sqrt(w)) / (2T)), as in
+    the authors' experiments; with ``tuning="besson"`` exploration = sqrt(S K ln(T) / T), which explores less and is
+    what others found to work better. It must know T, S (``changes``), and a window: changes as small as 2b/w can be
+    seen. w = 800 is the authors' for their largest experiment. Told ``drift`` instead of ``changes`` it takes S = delta
+    T / (2b/w), how often a mean may have moved by so much: this tuning for slow drift is ours. A step costs O(K),
+    whatever the window.
 
-    Not checked against the paper's text: the default window of 800 is from memory of the paper; the tuning by drift is
-    ours.
+    Compared with public implementations, not with the paper's text: SMPyBandits has the test, b and this exploration,
+    and for the theorem's the factor min(w/2, ceil(b/d) + 3 sqrt(w)), d being the smallest change, in place of 2b + 3
+    sqrt(w); w = 800 and the second tuning are in YRussac/LB-SDA, the second also in
+    EmilieKaufmann/PiecewiseStationaryBandits. SMPyBandits has ceil(K/exploration), the others floor. The tuning by
+    drift is ours.
 
     Citation: Y. Cao, Z. Wen, B. Kveton, Y. Xie, "Nearly Optimal Adaptive Procedure with Change Detection for
     Piecewise-Stationary Bandit", AISTATS 2019.
@@ -60,9 +66,12 @@ class MUCB(Policy):
     window: int = 800
     threshold: float | None = None
     exploration: float | None = None
+    tuning: str = "authors"
 
     def __post_init__(self) -> None:
         check_detection(self)
+        if self.tuning not in TUNINGS:
+            raise InputError(f"unknown tuning {self.tuning!r}; choose one of {', '.join(TUNINGS)}")
         if check_whole("window", self.window, 2, LONGEST_WINDOW) % 2:
             raise InputError(f"window must be even, for its halves are compared; got {self.window!r}")
 
@@ -76,7 +85,9 @@ class MUCB(Policy):
             if self.drift is not None:
                 changes = max(1.0, self.drift * self.horizon * w / (2 * threshold))
             if exploration is None:
-                share = changes * n_arms * (2 * threshold + 3 * math.sqrt(w)) / (2 * self.horizon)
+                share = changes * n_arms * math.log(self.horizon) / self.horizon
+                if self.tuning == "authors":
+                    share = changes * n_arms * (2 * threshold + 3 * math.sqrt(w)) / (2 * self.horizon)
                 exploration = min(1.0, math.sqrt(share))
         assert threshold is not None
         assert exploration is not None

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import FOREVER, check_horizon, check_tuning_drift, check_whole
+from driftbandits._common.checks import FOREVER, check_tuning_drift, check_whole
 from driftbandits._compile.kernels import kernel
-from driftbandits.errors import InputError
+from driftbandits.policies._parts.detection import check_changes
 from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies._parts.window import drift_window
 from driftbandits.policies.base import Policy, Records, records
@@ -69,18 +69,11 @@ class SWLBSDA(Policy):
     window: int | None = None
 
     def __post_init__(self) -> None:
-        if self.horizon is not None:
-            check_horizon(self.horizon)
-        if self.changes is not None and self.drift is not None:
-            raise InputError("SWLBSDA takes changes (abrupt) or drift (slow), not both")
+        check_changes(self)
         if self.window is not None:
             check_whole("window", self.window, 2, FOREVER)
         elif self.changes is None:
             check_tuning_drift("SWLBSDA", "window", self.drift)
-        else:
-            check_whole("changes", self.changes, 1, FOREVER)
-            if self.horizon is None:
-                raise InputError("SWLBSDA needs horizon beside changes to choose its window, or window=... itself")
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The window, the count below which an arm is pulled in any case, and D, the patience of the third rule."""
@@ -232,13 +225,13 @@ def _choose_leader(state: SWLBSDAState) -> None:
         return
     place = int(uniform(state.generator[0]) * equals) if equals > 1 else 0
     for arm in range(len(arms)):
-        if anyone or (arms[arm].won and arms[arm].count >= share):
-            if arms[arm].count == most and _last_sum(state, arm, most) == largest:
-                if place == 0:
-                    run.leader = arm
-                    run.since = run.number
-                    return
-                place -= 1
+        eligible = anyone or (arms[arm].won and arms[arm].count >= share)
+        if eligible and arms[arm].count == most and _last_sum(state, arm, most) == largest:
+            if place == 0:
+                run.leader = arm
+                run.since = run.number
+                return
+            place -= 1
 
 
 @kernel

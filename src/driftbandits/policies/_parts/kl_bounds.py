@@ -4,9 +4,9 @@ Let U be the largest q with count kl(p, q) <= allowed. Two things make bounds on
 
 - kl(p, .) is convex, so one step of Newton's method from any start s > p ends at or above U, and no further above it
   than 4 C d^2 if C d <= 1/4: d is the length of the step, 2 C the largest second derivative within d of it over the
-  first derivative at s. (It is so if U is above s, for then U lies within the step. If U < s and U < s - 2d, then
-  kl(p, s - 2d) is above the level; but by Taylor's formula it is at most the level - (1 - 4 C d) d kl'(s).) A pull moves
-  U by about as much as the mean, so the bound before it is a good start.
+  first derivative at s. (It is so if U is above s, for then U lies within the step. If U < s and U < s - 2d, then kl(p,
+  s - 2d) is above the level; but by Taylor's formula it is at most the level - (1 - 4 C d) d kl'(s).) A pull moves U by
+  about as much as the mean, so the bound before it is a good start.
 - U is concave in ``allowed``, which is concave in time: while an arm is not pulled, its index grows no faster than it
   did at first. The time may be any variable in which ``allowed`` is concave, also ``allowed`` itself.
 
@@ -22,7 +22,8 @@ from driftbandits.policies._parts.divergence import bernoulli_divergence, bernou
 from driftbandits.policies.base import Records
 
 KL_BOUNDS = {"estimate": "f8", "low": "f8", "high": "f8", "growth": "f8", "at": "f8"}
-"""An arm's columns: its index lay from ``low`` to ``high`` at time ``at``, and since then grew by ``growth`` at most."""
+"""An arm's columns: its index lay from ``low`` to ``high`` at time ``at``, and since then has grown at most by
+``growth`` a unit of time."""
 OPEN = -1
 FAR = 1e300
 SMALLEST_LEVEL = 1e-9

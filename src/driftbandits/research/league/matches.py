@@ -90,7 +90,16 @@ def told(name: str) -> str:
     >>> told("UCB1"), told("GLRUCB"), told("DUCB"), told("SnoozeIt")
     ('nothing', 'T', 'δ', 'T and δ')
     """
-    return " and ".join(word for key, word in (("horizon", "T"), ("drift", "δ")) if key in asked(name)) or "nothing"
+    parameters = asked(name) - ({"horizon"} if _does_without_horizon(name) else set())
+    return " and ".join(word for key, word in (("horizon", "T"), ("drift", "δ")) if key in parameters) or "nothing"
+
+
+def _does_without_horizon(name: str) -> bool:
+    """Whether delta is enough: some policies take the horizon only to make something of a number of changes."""
+    try:
+        return "changes" in asked(name) and bool(POLICIES[name](drift=1e-3))  # type: ignore[call-arg]
+    except (InputError, TypeError):
+        return False
 
 
 def needs(words: str) -> set[str]:
