@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from driftbandits._common import plotting as figures
-from driftbandits._common.files import written_whole
 from driftbandits._common.versions import versions
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import DRIFTING, Match, matches
 from driftbandits.research.league.standings import LEAST
-from driftbandits.research.report.parts import Part, Settings, read_table
+from driftbandits.research.report.parts import Part, Settings, read_table, write_table
 from driftbandits.research.report.progress import progress
 from driftbandits.simulation.late import late_regret
 
@@ -49,6 +48,8 @@ WHERE = (
     "fading links, draw 1",
     "stationary, close",
     "abrupt, draw 1",
+    "clicks",
+    "ad prices, cpc",
 )
 REFERENCE = "AutoTS"
 SECONDS_PER_RUN = 0.7
@@ -108,8 +109,7 @@ def _work(match: Match, name: str) -> Any:
         if path.exists():
             return read_table(path, recipe)
         table = _measure(match, policies, settings, workers)
-        with written_whole(path) as temporary:
-            table.write_parquet(temporary, metadata={"driftbandits": json.dumps(recipe)})
+        write_table(table, path, recipe)
         return table
 
     return work

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.files import written_whole
 from driftbandits.instances.base import HORIZON
+from driftbandits.research.league.as_recorded import play_as_recorded
 from driftbandits.research.league.delays import delay_standings, play_delays
 from driftbandits.research.league.page import compose, delay_drawing, shipped
 from driftbandits.research.league.play import play, run_table
+from driftbandits.research.league.quantiles import RUNS as MANY_RUNS
+from driftbandits.research.league.quantiles import play_quantiles
 from driftbandits.research.league.standings import against, mean_regrets, standings
 from driftbandits.research.report.content import Content
 from driftbandits.research.report.page import write_report
@@ -49,6 +52,7 @@ def league(
     settings, workers = _checked(runs, seed, horizon, workers)
     played = play(settings, out, workers, again)
     late = play_delays(settings, out, workers, again)
+    recorded = play_as_recorded(settings, out, workers, again)
     table = run_table(played, settings.horizon)
     ranked = standings(table)
     regrets = mean_regrets(table)
@@ -56,7 +60,7 @@ def league(
         table.write_parquet(temporary)
     with written_whole(out / "standings.csv") as temporary:
         shipped(against(regrets, set(regrets["policy"]))).write_csv(temporary)
-    content = compose(settings, played, table, ranked, late, out)
+    content = compose(settings, played, table, ranked, late, recorded, out)
     write_report(content, out)
     return League(table, ranked, content)
 
@@ -74,6 +78,23 @@ def delays(
     settings, workers = _checked(runs, seed, horizon, workers)
     table = delay_standings(play_delays(settings, out, workers, again))
     delay_drawing(table, out)
+    return table
+
+
+def quantiles(
+    runs: int = MANY_RUNS,
+    seed: int = 0,
+    out: Path = Path("league"),
+    *,
+    workers: int | None = None,
+    again: bool = False,
+    horizon: int = HORIZON,
+) -> pl.DataFrame:
+    """Median and 95th percentile of AutoUCB's and AutoTS's regret on every instance; also as quantiles.csv."""
+    settings, workers = _checked(runs, seed, horizon, workers)
+    table = play_quantiles(settings, out, workers, again)
+    with written_whole(out / "quantiles.csv") as temporary:
+        table.write_csv(temporary)
     return table
 
 

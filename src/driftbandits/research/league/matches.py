@@ -16,8 +16,8 @@ from driftbandits.instances import Instance
 from driftbandits.instances.noise import Bernoulli, Gaussian, Noise
 from driftbandits.policies import POLICIES, Policy, make_policy
 
-STATIONARY, DRIFTING, ABRUPT, HARDEST = "stationary", "drifting", "abrupt", "lower bound"
-KINDS = (DRIFTING, STATIONARY, ABRUPT, HARDEST)
+STATIONARY, DRIFTING, ABRUPT, REAL, HARDEST = "stationary", "drifting", "abrupt", "real", "lower bound"
+KINDS = (DRIFTING, STATIONARY, ABRUPT, REAL, HARDEST)
 LEFT_OUT = ("Oracle",)
 """It is told the best arm, so it is no competitor."""
 
@@ -132,6 +132,11 @@ def matches(horizon: int) -> Iterator[Match]:
             yield Match(f"{family}, draw {number}", family, kind, draw(horizon, rng), noise)
     for name, means in {"easy": (0.9, 0.1), "close": (0.55, 0.45), "rare successes": (0.02, 0.01)}.items():
         yield Match(f"stationary, {name}", STATIONARY, STATIONARY, instances.stationary(horizon, means), COIN)
+    yield Match("clicks", "clicks", REAL, instances.clicks(horizon), COIN)
+    yield Match("ad prices, cpc", "ad prices", REAL, instances.ad_prices(horizon, "cpc"), USUAL)
+    yield Match("ad prices, cpm", "ad prices", REAL, instances.ad_prices(horizon, "cpm"), COIN)
+    yield Match("tweets", "tweets", REAL, instances.tweets(horizon), COIN)
+    yield Match("weather", "weather", REAL, instances.weather(horizon), USUAL)
 
 
 def _drift(rng: np.random.Generator) -> float:

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.versions import versions
+from driftbandits.research.league.against_autots import OLD, by_kind_and_noise, judge_new
+from driftbandits.research.league.answer import answer, plot_answer
+from driftbandits.research.league.as_recorded import recorded_section
 from driftbandits.research.league.delays import REFERENCE, delay_standings, plot_delays
 from driftbandits.research.league.figures import plot_ratios
-from driftbandits.research.league.matches import ABRUPT, DRIFTING, STATIONARY, matches
-from driftbandits.research.league.standings import OURS, by_family
-from driftbandits.research.league.verdicts import judge
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, REAL, STATIONARY, matches
+from driftbandits.research.league.standings import OURS, best_single, by_family, mean_regrets, published
+from driftbandits.research.league.verdicts import AUTO, judge
 from driftbandits.research.report.content import Claim, Content, Drawing, Page, Section
 from driftbandits.research.report.drawings import save_drawing
 from driftbandits.research.report.parts import Settings
@@ -28,6 +31,7 @@ TITLES = {
     "worst_family": "which",
     "stationary": "stationary",
     "abrupt": "abrupt",
+    "real": "real",
     "lower_bound": "lower bound",
     "ns_per_step": "ns a step",
     "played": "drifting instances played",
@@ -35,6 +39,7 @@ TITLES = {
 
 DELAY_TABLES = {
     "Drifting instances": (DRIFTING,),
+    "Clicks and ad prices": (REAL,),
     "Stationary instances": (STATIONARY,),
     "Instances that jump": (ABRUPT,),
 }
@@ -47,11 +52,11 @@ def page(settings: Settings) -> Page:
         title="The league of policies",
         heading="The league:",
         emphasis="what should I use?",
-        lead="Every policy of the package on a fixed set of instances that drift, stand still or jump. Each is told "
-        "what its own tuning asks for, and all meet the same noise.",
-        opening="What is compared",
+        lead="Every policy of the package on a fixed set of instances that drift, stand still, jump, or were measured "
+        "in the world. Each is told what its own tuning asks for, and all meet the same noise.",
+        opening="The answer",
         judged="",
-        judging="What this package claims of its own policies against published ones.",
+        judging="What this package claims of its own policies, against published ones and against each other.",
         chapters={"instance": "The standings", "detection": "Changes detected", "reading": "How to read it"},
         again="With the package installed, one command writes this page.",
         command=f"driftbandits league --horizon {settings.horizon}",
@@ -68,21 +73,41 @@ def compose(
     runs: pl.DataFrame,
     table: pl.DataFrame,
     late: pl.DataFrame,
+    recorded: pl.DataFrame,
     out: Path,
 ) -> Content:
     """The page's content; draws its figures below ``out``."""
-    judged = judge(runs)
+    judged = judge_new(runs) + judge(runs)
     return Content(
         runs=settings.runs,
         seed=settings.seed,
         versions=versions("scipy", "matplotlib"),
         summary=_summary(settings, table, judged),
-        experiments=[_standings_section(runs, table, out), _delay_section(late, out)],
+        opening=[_answer_section(runs, out)],
+        experiments=[
+            _standings_section(runs, table, out),
+            _kinds_section(runs),
+            recorded_section(recorded),
+            _delay_section(late, out),
+        ],
         claims=judged,
         facts=[_detection_section(settings, played, out)],
         left_open=[_reading(settings)],
         page=page(settings),
     )
+
+
+def _answer_section(runs: pl.DataFrame, out: Path) -> Section:
+    drawing = save_drawing(
+        out,
+        "answer",
+        "What is lost, of every 100 that choosing at random loses",
+        "Shorter is better. On the left what each policy must be told; T is the horizon, δ the drift. The names above "
+        "are those of four kinds of instances: means that drift, that stand still, that jump, and that were measured "
+        "in the world. Geometric means over families of instances.",
+        {"ours": lambda: plot_answer(runs)},
+    )
+    return Section("answer", "What should I use?", [answer(runs)], [drawing])
 
 
 def _summary(settings: Settings, table: pl.DataFrame, judged: list[Claim]) -> list[str]:
@@ -121,6 +146,19 @@ def _standings_section(runs: pl.DataFrame, table: pl.DataFrame, out: Path) -> Se
     )
     rows = [{TITLES[key]: value for key, value in row.items()} for row in table.iter_rows(named=True)]
     return Section("standings", "Standings", [text], [drawing], {"Standings, by what a policy is told": rows})
+
+
+def _kinds_section(runs: pl.DataFrame) -> Section:
+    regrets = mean_regrets(runs)
+    best = best_single(regrets, published(regrets), DRIFTING)
+    there = set(regrets["policy"])
+    pairs = [(name, rival) for name in AUTO if name in there for rival in (OLD, best) if rival in there - {name}]
+    text = (
+        "The same comparisons for every kind of instance and every noise. A ratio below 1: the first has less regret. "
+        "Geometric means over families, with 95 % intervals from leaving out one run at a time."
+    )
+    tables = {f"{name} over {rival}": by_kind_and_noise(runs, name, rival) for name, rival in pairs}
+    return Section("kinds", "By kind and noise", [text], [], tables)
 
 
 def _delay_section(late: pl.DataFrame, out: Path) -> Section:
@@ -182,7 +220,8 @@ def _reading(settings: Settings) -> Section:
     kinds = (
         "A ratio is first averaged over the instances of a family and then over families, always geometrically. The "
         "lower bound's instances stand apart: there, by design, no policy can do much better. A policy that is defined "
-        "for two arms only plays fewer instances, so its average is over others."
+        "for two arms only plays fewer instances, so its average is over others. Real instances are medians of a day, "
+        "interpolated, so that the regret is exact; no policy was tuned on them."
     )
     rows = [
         {"instance": match.name, "kind": match.kind, "arms": match.instance.n_arms, "noise": type(match.noise).__name__}

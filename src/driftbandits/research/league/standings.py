@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from driftbandits.research.league.matches import ABRUPT, DRIFTING, HARDEST, STATIONARY, needs
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, HARDEST, REAL, STATIONARY, needs
 
 if TYPE_CHECKING:
     import polars as pl
 
-OURS = ("AutoTS", "DriftUCB", "KalmanTS", "SnoozeItK", "SnoozeItTight")
+OURS = ("AutoUCB", "AutoTS", "DriftUCB", "KalmanTS", "SnoozeItK", "SnoozeItTight")
 """Policies that this package adds; all others are published."""
 LEAST = 1.0
 """Regrets below are taken for this: to lose nothing at all is chance, and would make every ratio infinite."""
@@ -49,9 +49,9 @@ def by_family(ratios: pl.DataFrame) -> pl.DataFrame:
 def standings(runs: pl.DataFrame) -> pl.DataFrame:
     """One row a policy, best first among those told as much.
 
-    ``drifting``, ``stationary``, ``abrupt`` and ``lower_bound`` are geometric means over families of such instances of
-    the regret over that of the best policy told no more than this one; ``worst`` is the largest ratio of a
-    drifting family, ``worst_family``. ``played`` counts its drifting instances. A policy that cannot be tuned for
+    ``drifting``, ``stationary``, ``abrupt``, ``real`` and ``lower_bound`` are geometric means over families of such
+    instances of the regret over that of the best policy told no more than this one; ``worst`` is the largest ratio of
+    a drifting family, ``worst_family``. ``played`` counts its drifting instances. A policy that cannot be tuned for
     a kind has null there.
     """
     import polars as pl
@@ -73,6 +73,7 @@ def standings(runs: pl.DataFrame) -> pl.DataFrame:
                 "worst_family": drifting["family"].first(),
                 "stationary": over_families(families, STATIONARY),
                 "abrupt": over_families(families, ABRUPT),
+                "real": over_families(families, REAL),
                 "lower_bound": over_families(families, HARDEST),
                 "ns_per_step": cost,
                 "played": drifting["instances"].sum(),

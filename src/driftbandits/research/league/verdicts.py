@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 Measure = Callable[["pl.DataFrame"], dict[str, float]]
 
-JUDGED = ("AutoTS", "KalmanTS", "DriftUCB")
+JUDGED = ("AutoUCB", "AutoTS", "KalmanTS", "DriftUCB")
 FOR_STATIONARY = {"ExploreThenCommit", "KLUCB", "SuccessiveElimination", "ThompsonSampling", "UCB1"}
 MOST_ON_AVERAGE, MOST_IN_A_FAMILY, MOST_ON_STATIONARY = 0.5, 1.1, 1.5
 """The largest ratios of regret with which each of the three claims holds."""
+AUTO = ("AutoUCB", "AutoTS")
+"""Told nothing, and set against all published policies, whatever those are told."""
 
 
 def judge(runs: pl.DataFrame) -> list[Claim]:
@@ -37,12 +39,12 @@ def judge(runs: pl.DataFrame) -> list[Claim]:
     made: dict[str, dict[str, Verdict]] = {"average": {}, "family": {}, "stationary": {}}
     for policy in (name for name in JUDGED if name in set(regrets["policy"])):
         best = best_single(regrets, rivals(regrets, policy), DRIFTING)
-        made["average"][policy] = _verdict(runs, _mean_ratio(policy, best), MOST_ON_AVERAGE, best)
-        made["family"][policy] = _verdict(runs, _family_ratios(policy, {best}, DRIFTING), MOST_IN_A_FAMILY, best)
-        ratios = _family_ratios(policy, FOR_STATIONARY, STATIONARY)
-        made["stationary"][policy] = _verdict(runs, ratios, MOST_ON_STATIONARY, "the best on each instance")
+        made["average"][policy] = verdict_on(runs, mean_ratio(policy, best), MOST_ON_AVERAGE, best)
+        made["family"][policy] = verdict_on(runs, family_ratios(policy, {best}, DRIFTING), MOST_IN_A_FAMILY, best)
+        ratios = family_ratios(policy, FOR_STATIONARY, STATIONARY)
+        made["stationary"][policy] = verdict_on(runs, ratios, MOST_ON_STATIONARY, "the best on each instance")
     words = "published policy, the one with the least regret in geometric mean over the drifting families"
-    told_as_much = "AutoTS, told nothing, is set against all published policies; others against those told no more."
+    told_as_much = "Policies told nothing are set against all published policies; others against those told no more."
     return [
         Claim(
             "Half the regret",
@@ -68,11 +70,13 @@ def judge(runs: pl.DataFrame) -> list[Claim]:
 
 def rivals(regrets: pl.DataFrame, policy: str) -> set[str]:
     """The published policies that ``policy`` is compared with."""
-    known = {"T", "δ"} if policy == "AutoTS" else needs(told(policy))
+    known = {"T", "δ"} if policy in AUTO else needs(told(policy))
     return {name for name in published(regrets) if needs(told(name)) <= known}
 
 
-def _family_ratios(policy: str, against_whom: set[str], kind: str) -> Measure:
+def family_ratios(policy: str, against_whom: set[str], kind: str) -> Measure:
+    """The regret of a policy over that of the best of others on each instance, for each family of a kind."""
+
     def measure(runs: pl.DataFrame) -> dict[str, float]:
         families = by_family(against(mean_regrets(runs).filter(kind=kind), against_whom).filter(policy=policy))
         return dict(families.select("family", "ratio").iter_rows())
@@ -80,15 +84,17 @@ def _family_ratios(policy: str, against_whom: set[str], kind: str) -> Measure:
     return measure
 
 
-def _mean_ratio(policy: str, best: str) -> Measure:
+def mean_ratio(policy: str, best: str, kind: str = DRIFTING) -> Measure:
+    """The regret of a policy over that of another, in geometric mean over the families of a kind."""
+
     def measure(runs: pl.DataFrame) -> dict[str, float]:
         families = by_family(against(mean_regrets(runs), {best}).filter(policy=policy))
-        return {"all drifting families": over_families(families, DRIFTING) or math.nan}
+        return {f"all {kind} families": over_families(families, kind) or math.nan}
 
     return measure
 
 
-def _verdict(runs: pl.DataFrame, measure: Measure, limit: float, against_whom: str) -> Verdict:
+def verdict_on(runs: pl.DataFrame, measure: Measure, limit: float, against_whom: str) -> Verdict:
     """Every measured ratio must be at most ``limit``; intervals decide, by the largest of them."""
     found = jackknife(runs, measure)
     if all(high <= limit for _, _, high in found.values()):

@@ -79,11 +79,16 @@ def tabulated(name: str, group: str, weight: float, study: Callable[[Settings], 
         if path.exists():
             return read_table(path, recipe)
         table = study(settings)
-        with written_whole(path) as temporary:
-            table.write_parquet(temporary, metadata={"driftbandits": json.dumps(recipe)})
+        write_table(table, path, recipe)
         return table
 
     return Part(name, group, weight, work)
+
+
+def write_table(table: pl.DataFrame, path: Path, recipe: dict[str, Any]) -> None:
+    """Write a table with the recipe that made it."""
+    with written_whole(path) as temporary:
+        table.write_parquet(temporary, metadata={"driftbandits": json.dumps(recipe)})
 
 
 def read_table(path: Path, recipe: dict[str, Any]) -> pl.DataFrame:
