@@ -358,7 +358,7 @@ class Session:
 
     def _facts(self) -> dict[str, Any]:
         counts = {"asked": self.step, "learnt": self.learnt, "open": self.open}
-        return {"policy": self.policy, "arms": listed(self.arms), **counts, "seed": self.seed}
+        return {"policy": self.policy, "arms": listed(self.arms), **counts, "seed": str(self.seed)}
 
     # Odds and ends
 

@@ -48,7 +48,7 @@ class Log:
         """How fast the means drift, in rewards per step of the log, from all rewards that came."""
         came = np.isfinite(self.rewards)
         found = fit_drift(self.rewards[came], self.arms[came])
-        share = came.mean()  # steps without a reward were left out, so what remains seems to drift faster
+        share = float(came.mean())  # steps without a reward were left out, so what remains seems to drift faster
         return found._replace(drift=found.drift * share, low=found.low * share, high=found.high * share)
 
 

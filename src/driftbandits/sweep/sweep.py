@@ -162,15 +162,13 @@ class Sweep:
         return plot_against(table, numeric(table)[0] if against is None else against, title)
 
     def __repr__(self) -> str:
-        return f"<Sweep {self.declared.name}: {len(self.cells):,} cells, {', '.join(self._sizes())}>"
+        several = [f"{name} {len(values)}" for name, values in self._parameters().items() if len(values) > 1]
+        return f"<Sweep {self.declared.name}: {len(self.cells):,} cells; values: {', '.join(several) or 'one of each'}>"
 
     def _repr_html_(self) -> str:
         rows = [(name, len(values), ", ".join(_brief(values))) for name, values in self._parameters().items()]
         cells = f"{len(self.cells):,} cells, {self.declared.runs:,} runs each, seed {self.declared.seed}"
         return html_table(["parameter", "values", ""], rows, f"Sweep {self.declared.name}: {cells}")
-
-    def _sizes(self) -> list[str]:
-        return [f"{len(values)} {name}" for name, values in self._parameters().items() if len(values) > 1]
 
     def _parameters(self) -> dict[str, list[Any]]:
         """The different values of every parameter, in order."""
