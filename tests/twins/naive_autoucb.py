@@ -9,7 +9,7 @@ import numpy as np
 
 from naive_beyond import Remembered, beta_moments, normalised
 
-LOOKS = 10.0
+LOOKS = 20.0
 
 
 class NaiveAutoUCB:
@@ -19,7 +19,7 @@ class NaiveAutoUCB:
         self.kappa = [0.0] + [8.0 ** (j - 9) for j in range(1, 8)]
         self.d = [1e-5 * 3.0**i for i in range(8)]
         walks, slopes = normalised([8.0**-j for j in range(8)]), normalised([3.0**-i for i in range(8)])
-        self.prior = [0.9 * p for p in walks] + [0.1 * p for p in slopes]
+        self.prior = [0.97 * p for p in walks] + [0.03 * p for p in slopes]
         self.pool = list(self.prior)
         self.t, self.s, self.turn, self.pooled = 0, 0.0, 0, 0.0
         self.values: list[set[float]] = [set() for _ in range(n_arms)]
@@ -47,18 +47,18 @@ class NaiveAutoUCB:
         low, high = self.range()
         return min(max((m - low) / (high - low), 0.0), 1.0)
 
-    def moved(self, j: int, x: Any, P: Any, n: int) -> tuple[Any, Any]:
+    def moved(self, j: int, x: Any, covariance: Any, n: int) -> tuple[Any, Any]:
         """Filter j, n steps on."""
         if j < 8:
-            return x, P + np.diag([self.kappa[j] * n, 0.0])
+            return x, covariance + np.diag([self.kappa[j] * n, 0.0])
         d = self.d[j - 8]
-        y = n * d
+        y = 2 * n * d
         D = 1 + y + y**2 / 2
         A = n * (1 + y / 2) / D
         F = np.array([[1, A], [0, 1 / D]])
-        across = d**3 * A**2
+        across = 2 * d**3 * A**2
         Q = [[d**2 * n**2 * y * (1 + 5 * y / 4 + y**2 / 2) / D**2, across], [across, d**2 * (1 - 1 / D**2)]]
-        return F @ x, F @ P @ F.T + np.array(Q)
+        return F @ x, F @ covariance @ F.T + np.array(Q)
 
     def parts(self, arm: int, n: int) -> list[tuple[float, Any, Any]]:
         """Weight, mean and covariance of all filters of an arm, n steps after its last pull."""
@@ -76,9 +76,10 @@ class NaiveAutoUCB:
             p, c = (self.probability(m) + c) / (1 + 2 * c), c / (1 + 2 * c)
             # (x - p)^2 = z2 c (p (1 - p) + 2 x (1 - x))/3 is a quadratic equation
             h = z2 * c / 3
-            x = max(np.roots([1 + 2 * h, -2 * p - 2 * h, p**2 - h * p * (1 - p)]).real)
+            a, b = 1 + 2 * h, p + h
+            x = (b + math.sqrt(max(b**2 - a * (p**2 - h * p * (1 - p)), 0.0))) / a
             low, high = self.range()
-            return low + (high - low) * float(x)
+            return low + (high - low) * x
         v = self.noise(arm) + (m - self.rewards.mean) ** 2 / (1 + self.squares[arm].pulls)
         return m + math.sqrt(z2 * v * c)
 
@@ -87,10 +88,14 @@ class NaiveAutoUCB:
         assert mine is not None
         n = self.t + 1 - mine["last"]
         parts = [(w, x[0], P[0, 0]) for w, x, P in self.parts(arm, n)]
-        bounds = [math.fsum(w * self.bound(arm, m, c, 2.2**2) for w, m, c in parts)]
-        for w, m, c in parts:
-            if n * w > LOOKS:
-                bounds.append(self.bound(arm, m, c, 2 * math.log(n * w / LOOKS)))
+        bounds = [math.fsum(w * self.bound(arm, m, c, 2.5**2) for w, m, c in parts)]
+        for j, (w, m, c) in enumerate(parts):
+            chances = n * w / LOOKS
+            if chances > 1:
+                before = mine["P"][j][0, 0]
+                chances /= 1 + (1 if j < 8 else 3) * (c - before) / c * math.log(chances)
+            if chances > 1:
+                bounds.append(self.bound(arm, m, c, 2 * math.log(chances)))
         return max(bounds)
 
     def indices(self) -> list[float]:

@@ -13,6 +13,7 @@ from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.bank import (
     FADING,
     FILTERS,
+    FORGOTTEN,
     MEAN,
     PART,
     POOL,
@@ -46,10 +47,11 @@ from driftbandits.policies._parts.learnt_noise import (
 from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
 
-DEVIATIONS = 2.2
+DEVIATIONS = 2.5
 """How many deviations above its mean a filter's bound lies."""
-LOOKS = 10.0
-"""An arm is looked at again at the latest when draws would have been expected to choose it about so often."""
+LOOKS = 20.0
+"""An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
+the best of them would be good enough."""
 FRESH = 16
 """An index is computed anew when its arm has been away for longer by one part in so many."""
 
@@ -72,28 +74,31 @@ class AutoUCB(Policy):
     arm has eight that assume it to have a slope. They predict arms that are left alone, also across the moment when one
     overtakes another. And AutoUCB draws nothing: it pulls the arm with the highest bound, the mean that can hardly be
     exceeded. Draws keep paying for information that expires when means drift. To be safe from a filter that is sure and
-    wrong, every arm is looked at again before AutoTS would have been expected to choose it twenty times.
+    wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won.
 
     In detail: v is the variance of an arm's noise, learnt as in AutoTS, with whom AutoUCB also shares how weights learn
     and switch, how outliers are limited, and how coins are recognised and predicted. A walk j is AutoTS's filter j. A
-    slope i = 0..7 assumes that the mean moves by b a step, where b forgets the share d = 10^-5 3^i of itself a step and
-    has deviation d sqrt(v) in the long run. Its posterior of mean and b is Gaussian, with covariance v P. After n
-    steps without a pull, with x = n d and D = 1 + x + x^2/2 in the place of e^x,
+    slope i = 0..7 assumes that the mean moves by b a step, where b has deviation d sqrt(v), d = 10^-5 3^i, and a memory
+    of 1/(2 d) steps: in that time it would move the mean by half a deviation of the noise. Its posterior of mean and b
+    is Gaussian, with covariance v P. After n steps without a pull, with x = 2 d n and D = 1 + x + x^2/2 in the place of
+    e^x,
 
     - the mean has moved by A b, A = n (1 + x/2)/D, and b is b/D;
     - P has become F P F' + Q, F = ((1, A), (0, 1/D)), where Q has d^2 n^2 x (1 + 5x/4 + x^2/2)/D^2 for the mean,
-      d^3 A^2 off the diagonal, and d^2 (1 - 1/D^2) for b.
+      2 d^3 A^2 off the diagonal, and d^2 (1 - 1/D^2) for b.
 
     A pull then updates both by Kalman's rule. A slope that receives a share of weight from the pool keeps the rest of b
     and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are proportional to
-    8^(-j) for walks, 0.9 in all, and 3^(-i) for slopes, 0.1 in all.
+    8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
 
     The index of an arm is the larger of two bounds, with w_j, m_j, v c_j the weight, mean and variance of filter j at
     this step, n the steps since the arm's last pull:
 
-    - the mean over all filters, by weight, of m_j + 2.2 sqrt(v c_j);
-    - the largest m_j + sqrt(2 ln(n w_j/20) v c_j) of those filters for which n w_j > 20. Draws from filter j would have
-      exceeded that about 20 times since the last pull, or fewer.
+    - the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j);
+    - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
+      y = n w_j/20. So many draws from filter j, times a constant, would have been made since the last pull, and the
+      best of them would have reached about that far. g is the share of c_j that came since the last pull, for slopes
+      three times that share: when the arm had just been pulled, its draws did not reach as far as now.
 
     To v is added (m_j - mean of all rewards)^2 divided by the number of pulls, as in AutoTS. For coins the bound at z
     deviations, m + z sqrt(v c), is instead the larger x with (x - p)^2 = z^2 c' (p (1 - p) + 2 x (1 - x))/3, where
@@ -122,8 +127,9 @@ class AutoUCB(Policy):
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and how long the steepest and the flattest slope are remembered, in steps."""
-        steepest = SLOWEST_SLOPE * SLOPE_STEP ** (SLOPES - 1)
-        return {"filters": FILTERS, "shortest_memory": 1.0 / steepest, "longest_memory": 1.0 / SLOWEST_SLOPE}
+        longest = 1.0 / (FORGOTTEN * SLOWEST_SLOPE)
+        shortest = longest / SLOPE_STEP ** (SLOPES - 1)
+        return {"filters": FILTERS, "shortest_memory": shortest, "longest_memory": longest}
 
     def belief(self, state: AutoUCBState) -> Belief:
         """Mean and deviation of each arm's mixture of filters, its slope, and the next crossing that follows."""

@@ -29,7 +29,9 @@ SLOWEST_WALK, WALK_STEP = 2.0**-24, 8.0
 """Variance a step of the slowest walk that moves, and how much faster the next one is."""
 SLOWEST_SLOPE, SLOPE_STEP = 1e-5, 3.0
 """Deviation of the flattest slope, in deviations of the noise a step, and how much steeper the next one is."""
-SLOPES_PRIOR = 0.1
+FORGOTTEN = 2.0
+"""The share of a slope that is forgotten a step, in units of its deviation."""
+SLOPES_PRIOR = 0.03
 """What all slopes weigh together before the first reward."""
 
 MEAN, SPREAD, WEIGHT, SLOPE, CROSS, STEEP, ROW = 0, 16, 32, 48, 56, 64, 72
@@ -50,7 +52,7 @@ def new_bank(n_arms: int) -> tuple[Array, Array]:
     shared[POOL : POOL + FILTERS] = shared[PRIOR : PRIOR + FILTERS] = prior
     shared[WALK : WALK + WALKS] = np.where(walk > 0, SLOWEST_WALK * np.power(WALK_STEP, walk - 1), 0.0)
     shared[RATE : RATE + SLOPES] = deviation * deviation
-    shared[FADING : FADING + SLOPES] = deviation
+    shared[FADING : FADING + SLOPES] = FORGOTTEN * deviation
     bank = np.zeros((n_arms, ROW))
     bank[:, WEIGHT : WEIGHT + FILTERS] = prior
     return bank, shared
