@@ -19,6 +19,7 @@ class ArmView:
     """One arm as the policy saw it: its mean's ``estimate`` with a 95 % interval, the ``probability`` of its choice.
 
     ``estimate``, ``low`` and ``high`` are None while nothing is known. ``snoozed_until`` is the policy's own step.
+    ``slope`` is what the mean is expected to gain a step, for a policy that thinks of slopes.
     """
 
     arm: str
@@ -27,6 +28,16 @@ class ArmView:
     high: float | None
     probability: float
     snoozed_until: float | None
+    slope: float | None = None
+
+
+@dataclass(frozen=True)
+class Overtaking:
+    """``arm`` is expected to overtake ``best``, the best arm now, in about so many ``steps``."""
+
+    arm: str
+    best: str
+    steps: int
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class Explanation:
     ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the test.
     ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
     keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
+    ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
     """
 
     id: str
@@ -52,6 +64,7 @@ class Explanation:
     until: float | None
     source: str
     arms: tuple[ArmView, ...]
+    overtaking: Overtaking | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON: a snooze without end has ``until`` None."""
@@ -74,7 +87,13 @@ class Explanation:
             told = (
                 "nothing known" if view.estimate is None else f"{view.estimate:.4g} ({view.low:.4g} to {view.high:.4g})"
             )
-            lines.append(f"  {view.arm}: {told}, chosen with probability {view.probability:.3g}")
+            slope = f", {view.slope:+.2g} a step" if view.slope else ""
+            lines.append(f"  {view.arm}: {told}{slope}, chosen with probability {view.probability:.3g}")
+        if self.overtaking is not None:
+            after = f"{float(f'{self.overtaking.steps:.1e}'):,.0f}"
+            lines.append(
+                f"  {self.overtaking.arm} is expected to overtake {self.overtaking.best} in about {after} steps"
+            )
         return "\n".join(lines)
 
 
@@ -96,7 +115,7 @@ def explain_choice(
             _recent(belief, learner.rewards_before(learnt, RECENT)),
             f"the last {RECENT} rewards of each arm",
         )
-    shares = learner.shares(learnt)
+    shares, crossing = learner.shares(learnt), belief.crossing
     snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
     last: Snooze | None = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
     return Explanation(
@@ -119,9 +138,11 @@ def explain_choice(
                 _known(belief.high, index),
                 float(shares[index]),
                 snoozed[index].until if index in snoozed else None,
+                _known(belief.slope, index),
             )
             for index, name in enumerate(names)
         ),
+        overtaking=crossing and Overtaking(names[crossing.arm], names[crossing.other], crossing.steps),
     )
 
 

@@ -1,5 +1,6 @@
 from .adswitch import AdSwitch as AdSwitch
 from .autots import AutoTS as AutoTS
+from .autoucb import AutoUCB as AutoUCB
 from .base import Policy as Policy
 from .bob import BOB as BOB
 from .cusumucb import CUSUMUCB as CUSUMUCB

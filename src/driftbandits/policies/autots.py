@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
+from driftbandits.policies._parts.learnt_noise import (
+    ARM,
+    LEAST_ROOT,
+    MEMORY,
+    POOLED_PULLS,
+    ROUNDING,
+    RUN,
+    TAIL,
+    VALUES,
+    arm_noise,
+    count_values,
+    learn_total_variance,
+    pooled_noise,
+    switched_share,
+    switching_after,
+)
 from driftbandits.policies._parts.posteriors import beta_moments, draw_beta
 from driftbandits.policies.base import Policy, Records, records
 
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
 """Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
-MOST_SWITCHING, LEAST_SWITCHING = 0.05, 1e-5
-MEMORY = 3e3
-"""Pulls that an arm's noise is learnt from."""
-POOLED_PULLS = 100.0
-"""How many pulls of its own an arm needs until they count as much for its noise as all arms' together; and how many of
-them count at most for that of all arms."""
-TAIL = 63.0
-"""Degrees of freedom of the predictions; 32 = (63 + 1)/2 is a power of two, so no exponential has to be computed."""
-LEAST_ROOT = 1e-8
-"""Its 32nd power is still a number, so weights never vanish all at once."""
-ROUNDING = 1e-24
-"""Noise below this share of the squared mean is rounding, and tells nothing."""
-
-_VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
-"""How many different rewards there were, 3 meaning more than two; the first two; whether an arm had both."""
 
 
 class AutoTSState(NamedTuple):
@@ -111,8 +112,8 @@ class AutoTS(Policy):
         prior = np.power(STEP, -j) / np.power(STEP, -j).sum()
         every_arm = (n_arms, FILTERS)
         return AutoTSState(
-            records(1, t="i8", switching="f8", noise="f8", center="f8", total_variance="f8", **_VALUES),
-            records(n_arms, last="i8", first="f8", pulls="f8", noise="f8"),
+            records(1, **RUN, **VALUES),
+            records(n_arms, **ARM),
             walk,
             prior,
             prior.copy(),
@@ -134,7 +135,7 @@ class AutoTS(Policy):
         mean, deviation = np.full(len(arms), np.nan), np.full(len(arms), np.nan)
         for index in np.flatnonzero(arms.last > 0):
             away = run.t + 1 - arms[index].last
-            switched = _switched(run.switching, away)
+            switched = switched_share(run.switching, away)
             weight = switched * state.pool + (1.0 - switched) * state.weight[index]
             means = state.mean[index]
             spread = state.spread[index] + state.walk * away
@@ -142,7 +143,7 @@ class AutoTS(Policy):
                 p, variance = beta_moments((means - run.low) / (run.high - run.low), spread)
                 means, spread = run.low + (run.high - run.low) * p, (run.high - run.low) ** 2 * variance
             else:
-                spread *= _noise(run, arms[index]) + (means - run.center) ** 2 / (1.0 + arms[index].pulls)
+                spread *= arm_noise(run, arms[index]) + (means - run.center) ** 2 / (1.0 + arms[index].pulls)
             mean[index] = weight @ means
             deviation[index] = math.sqrt(weight @ (spread + (means - mean[index]) ** 2))
             if run.values == 1:
@@ -157,14 +158,14 @@ class AutoTS(Policy):
             if arm.last == 0:
                 return index
             away = run.t + 1 - arm.last
-            chosen = _draw_filter(state, index, _switched(run.switching, away), rng.random())
+            chosen = _draw_filter(state, index, switched_share(run.switching, away), rng.random())
             spread = state.spread[index, chosen] + state.walk[chosen] * away
             mean = state.mean[index, chosen]
             if run.coin:
                 p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)  # but for rounding it is
                 drawn = draw_beta(p / spread, (1.0 - p) / spread, rng)
             else:
-                noise = _noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+                noise = arm_noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
                 drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
             if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
                 best, largest = index, drawn
@@ -173,7 +174,7 @@ class AutoTS(Policy):
     def update(self, state: AutoTSState, arm: int, reward: float) -> None:
         run, mine = state.run[0], state.arms[arm]
         run.t += 1
-        _count_values(run, mine, reward)
+        count_values(run, mine, reward)
         if mine.last == 0:
             for j in range(FILTERS):
                 state.mean[arm, j] = reward
@@ -181,54 +182,15 @@ class AutoTS(Policy):
             learnt = reward
         else:
             learnt = _learn(state, arm, reward)
-        _learn_total_variance(run, learnt)
-        run.noise = _pooled_noise(run, state.arms)
-        run.switching = max(LEAST_SWITCHING, min(MOST_SWITCHING, 1.0 / run.t))
+        learn_total_variance(run, learnt)
+        run.noise = pooled_noise(run, state.arms)
+        run.switching = switching_after(run.t)
         mine.last = run.t
 
 
 def _steady_gain(walk: float) -> float:
     """The gain g = c/(1 + c) that a filter of this variance a step tends to: that of c = g + walk."""
     return (math.sqrt(walk * (walk + 4.0)) - walk) / 2.0
-
-
-@kernel
-def _switched(switching: float, away: int) -> float:
-    """The chance that an arm drifts otherwise than ``away`` steps ago."""
-    return switching * away / (1.0 + switching * away)
-
-
-@kernel
-def _noise(run: Any, arm: Any) -> float:
-    """The variance of an arm's noise."""
-    return (arm.pulls * arm.noise + POOLED_PULLS * run.noise) / (arm.pulls + POOLED_PULLS)  # type: ignore[no-any-return]
-
-
-@kernel
-def _pooled_noise(run: Any, arms: Records) -> float:
-    """The variance of all arms' noise; no arm counts for much more than others, however often it was pulled."""
-    squares, pulls = run.total_variance, 1.0
-    for index in range(len(arms)):
-        counted = min(arms[index].pulls, POOLED_PULLS)
-        squares += counted * arms[index].noise
-        pulls += counted
-    return squares / pulls  # type: ignore[no-any-return]
-
-
-@kernel
-def _count_values(run: Any, arm: Any, reward: float) -> None:
-    """Note whether rewards so far had one value, two, or more, and whether they are those of a coin."""
-    if run.values == 0:
-        run.values, run.low, run.high = 1, reward, reward
-    elif run.values == 1 and reward != run.low:
-        run.values, run.low, run.high = 2, min(run.low, reward), max(run.low, reward)
-    elif run.values == 2 and reward != run.low and reward != run.high:
-        run.values = 3
-    if arm.last == 0:
-        arm.first = reward
-    if reward != arm.first:
-        run.varied = 1
-    run.coin = run.varied == 1 and run.values == 2
 
 
 @kernel
@@ -251,11 +213,11 @@ def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     walk, prior, pool, expected = state.walk, state.prior, state.pool, state.squares
     mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
     away = run.t - mine.last
-    switched = _switched(run.switching, away)
+    switched = switched_share(run.switching, away)
     center = 0.0
     for j in range(FILTERS):
         center += weight[j] * mean[j]
-    noise, precision = _noise(run, mine), 0.0
+    noise, precision = arm_noise(run, mine), 0.0
     if noise > ROUNDING * center * center:
         precision = 1.0 / noise
         limit = max(math.sqrt(noise * (mine.pulls + POOLED_PULLS)), 2.0 * abs(center - run.center))
@@ -303,12 +265,3 @@ def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     mine.pulls = min(mine.pulls + 1.0, MEMORY)
     mine.noise += (squares - mine.noise) / mine.pulls
     return reward
-
-
-@kernel
-def _learn_total_variance(run: Any, reward: float) -> None:
-    """The variance of all rewards about their mean, of about the last 3,000."""
-    share = 1.0 / min(float(run.t), MEMORY)
-    gap = reward - run.center
-    run.center += share * gap
-    run.total_variance += share * (gap * (reward - run.center) - run.total_variance)

@@ -20,11 +20,20 @@ class Snooze(NamedTuple):
     until: float
 
 
+class Crossing(NamedTuple):
+    """``arm`` is expected to be better than ``other``, the best now, after so many ``steps`` more."""
+
+    arm: int
+    other: int
+    steps: int
+
+
 class Belief(NamedTuple):
     """``estimate``, ``low`` and ``high``: every arm's mean with a 95 % interval, nan where nothing is known.
 
     ``gap`` is the difference that the policy tests, over its last ``window`` pairs of pulls where it has windows,
-    and ``threshold`` what the gap must exceed before it acts.
+    and ``threshold`` what the gap must exceed before it acts. ``slope`` is what each mean is expected to gain a step,
+    and ``crossing`` the first change of the best arm that follows from it, for a policy that thinks of slopes.
     """
 
     estimate: Array | None = None
@@ -34,6 +43,8 @@ class Belief(NamedTuple):
     gap: float | None = None
     threshold: float | None = None
     window: int | None = None
+    slope: Array | None = None
+    crossing: Crossing | None = None
 
 
 def gaussian_belief(mean: Array, deviation: Array) -> Belief:

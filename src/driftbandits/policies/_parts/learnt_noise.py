@@ -1,0 +1,80 @@
+"""What AutoTS and AutoUCB share: the noise learnt from rewards, coins recognised, and how weights age."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from driftbandits._compile.kernels import kernel
+from driftbandits.policies.base import Records
+
+MOST_SWITCHING, LEAST_SWITCHING = 0.05, 1e-5
+MEMORY = 3e3
+"""Pulls that an arm's noise is learnt from."""
+POOLED_PULLS = 100.0
+"""How many pulls of its own an arm needs until they count as much for its noise as all arms' together; and how many of
+them count at most for that of all arms."""
+TAIL = 63.0
+"""Degrees of freedom of the predictions; 32 = (63 + 1)/2 is a power of two, so no exponential has to be computed."""
+LEAST_ROOT = 1e-8
+"""Its 32nd power is still a number, so weights never vanish all at once."""
+ROUNDING = 1e-24
+"""Noise below this share of the squared mean is rounding, and tells nothing."""
+
+RUN = {"t": "i8", "switching": "f8", "noise": "f8", "center": "f8", "total_variance": "f8"}
+VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
+"""How many different rewards there were, 3 meaning more than two; the first two; whether an arm had both."""
+ARM = {"last": "i8", "first": "f8", "pulls": "f8", "noise": "f8"}
+
+
+@kernel
+def switched_share(switching: float, away: int) -> float:
+    """The chance that an arm drifts otherwise than ``away`` steps ago."""
+    return switching * away / (1.0 + switching * away)
+
+
+@kernel
+def switching_after(t: int) -> float:
+    """How likely an arm is to drift otherwise at the next step, after ``t`` steps."""
+    return max(LEAST_SWITCHING, min(MOST_SWITCHING, 1.0 / t))
+
+
+@kernel
+def arm_noise(run: Any, arm: Any) -> float:
+    """The variance of an arm's noise."""
+    return (arm.pulls * arm.noise + POOLED_PULLS * run.noise) / (arm.pulls + POOLED_PULLS)  # type: ignore[no-any-return]
+
+
+@kernel
+def pooled_noise(run: Any, arms: Records) -> float:
+    """The variance of all arms' noise; no arm counts for much more than others, however often it was pulled."""
+    squares, pulls = run.total_variance, 1.0
+    for index in range(len(arms)):
+        counted = min(arms[index].pulls, POOLED_PULLS)
+        squares += counted * arms[index].noise
+        pulls += counted
+    return squares / pulls  # type: ignore[no-any-return]
+
+
+@kernel
+def count_values(run: Any, arm: Any, reward: float) -> None:
+    """Note whether rewards so far had one value, two, or more, and whether they are those of a coin."""
+    if run.values == 0:
+        run.values, run.low, run.high = 1, reward, reward
+    elif run.values == 1 and reward != run.low:
+        run.values, run.low, run.high = 2, min(run.low, reward), max(run.low, reward)
+    elif run.values == 2 and reward != run.low and reward != run.high:
+        run.values = 3
+    if arm.last == 0:
+        arm.first = reward
+    if reward != arm.first:
+        run.varied = 1
+    run.coin = run.varied == 1 and run.values == 2
+
+
+@kernel
+def learn_total_variance(run: Any, reward: float) -> None:
+    """The variance of all rewards about their mean, of about the last 3,000."""
+    share = 1.0 / min(float(run.t), MEMORY)
+    gap = reward - run.center
+    run.center += share * gap
+    run.total_variance += share * (gap * (reward - run.center) - run.total_variance)

@@ -1,0 +1,277 @@
+"""AutoUCB: an index over filters that know speeds and slopes; told nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from driftbandits._common.arrays import Array
+from driftbandits._compile.kernels import kernel
+from driftbandits.policies._parts.bank import (
+    FADING,
+    FILTERS,
+    FORGOTTEN,
+    MEAN,
+    PART,
+    POOL,
+    SLOPE,
+    SLOPE_STEP,
+    SLOPES,
+    SLOWEST_SLOPE,
+    SPREAD,
+    VARIANCE,
+    WALKS,
+    WEIGHT,
+    first_reward,
+    learn,
+    look_ahead,
+    new_bank,
+    total,
+)
+from driftbandits.policies._parts.belief import Belief, Crossing, gaussian_belief
+from driftbandits.policies._parts.learnt_noise import (
+    ARM,
+    POOLED_PULLS,
+    RUN,
+    VALUES,
+    arm_noise,
+    count_values,
+    learn_total_variance,
+    pooled_noise,
+    switched_share,
+    switching_after,
+)
+from driftbandits.policies._parts.posteriors import beta_moments
+from driftbandits.policies.base import Policy, Records, records
+
+DEVIATIONS = 2.5
+"""How many deviations above its mean a filter's bound lies."""
+LOOKS = 20.0
+"""An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
+the best of them would be good enough."""
+FRESH = 16
+"""An index is computed anew when its arm has been away for longer by one part in so many."""
+
+
+class AutoUCBState(NamedTuple):
+    """Rows of ``bank`` are arms (``policies/_parts/bank.py``); ``shared`` is what they share."""
+
+    run: Records
+    arms: Records
+    bank: Array
+    shared: Array
+
+
+@dataclass(frozen=True)
+class AutoUCB(Policy):
+    """An index over a bank of Kalman filters for each arm, some of which know that means keep their direction.
+
+    In plain words: AutoUCB learns what AutoTS learns, and two things more. An arm whose mean has been rising for a
+    thousand steps will probably rise on, so besides eight filters that assume a mean to wander, at eight speeds, each
+    arm has eight that assume it to have a slope. They predict arms that are left alone, also across the moment when one
+    overtakes another. And AutoUCB draws nothing: it pulls the arm with the highest bound, the mean that can hardly be
+    exceeded. Draws keep paying for information that expires when means drift. To be safe from a filter that is sure and
+    wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won.
+
+    In detail: v is the variance of an arm's noise, learnt as in AutoTS, with whom AutoUCB also shares how weights learn
+    and switch, how outliers are limited, and how coins are recognised and predicted. A walk j is AutoTS's filter j. A
+    slope i = 0..7 assumes that the mean moves by b a step, where b has deviation d sqrt(v), d = 10^-5 3^i, and a memory
+    of 1/(2 d) steps: in that time it would move the mean by half a deviation of the noise. Its posterior of mean and b
+    is Gaussian, with covariance v P. After n steps without a pull, with x = 2 d n and D = 1 + x + x^2/2 in the place of
+    e^x,
+
+    - the mean has moved by A b, A = n (1 + x/2)/D, and b is b/D;
+    - P has become F P F' + Q, F = ((1, A), (0, 1/D)), where Q has d^2 n^2 x (1 + 5x/4 + x^2/2)/D^2 for the mean,
+      2 d^3 A^2 off the diagonal, and d^2 (1 - 1/D^2) for b.
+
+    A pull then updates both by Kalman's rule. A slope that receives a share of weight from the pool keeps the rest of b
+    and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are proportional to
+    8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
+
+    The index of an arm is the larger of two bounds, with w_j, m_j, v c_j the weight, mean and variance of filter j at
+    this step, n the steps since the arm's last pull:
+
+    - the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j);
+    - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
+      y = n w_j/20. So many draws from filter j, times a constant, would have been made since the last pull, and the
+      best of them would have reached about that far. g is the share of c_j that came since the last pull, for slopes
+      three times that share: when the arm had just been pulled, its draws did not reach as far as now.
+
+    To v is added (m_j - mean of all rewards)^2 divided by the number of pulls, as in AutoTS. For coins the bound at z
+    deviations, m + z sqrt(v c), is instead the larger x with (x - p)^2 = z^2 c' (p (1 - p) + 2 x (1 - x))/3, where
+    p = (p_j + c)/(1 + 2 c), c' = c/(1 + 2 c), close to what the Kullback-Leibler divergence gives. An index is computed
+    anew after a pull of the arm, and else in turn, one arm a step, once n has grown by a sixteenth. At first every arm
+    is pulled once; among equals, the arm pulled least recently.
+
+    Choices don't depend on the unit or the origin of rewards, and on no random number. ``docs/autoucb.md`` has reasons
+    and figures.
+
+    It must know nothing: not T, not the drift, not the noise. A step costs O(K + 16), of which K are comparisons.
+
+    Citation: this package; after P. Auer, N. Cesa-Bianchi, P. Fischer, Machine Learning 2002; H. Blom, Y. Bar-Shalom,
+    IEEE Transactions on Automatic Control 1988; A. Harvey, "Forecasting, Structural Time Series Models and the Kalman
+    Filter", 1989 (the local linear trend).
+    """
+
+    any_order: ClassVar[bool] = True
+
+    def init(self, n_arms: int) -> AutoUCBState:
+        self.check_arms(n_arms)
+        run = records(1, **RUN, **VALUES, turn="i8", deviations="f8", looks="f8")
+        state = AutoUCBState(run, records(n_arms, **ARM, index="f8", due="i8"), *new_bank(n_arms))
+        state.run.deviations, state.run.looks = DEVIATIONS, LOOKS
+        return state
+
+    def parameters(self, n_arms: int) -> dict[str, float]:
+        """The number of filters, and how long the steepest and the flattest slope are remembered, in steps."""
+        longest = 1.0 / (FORGOTTEN * SLOWEST_SLOPE)
+        shortest = longest / SLOPE_STEP ** (SLOPES - 1)
+        return {"filters": FILTERS, "shortest_memory": shortest, "longest_memory": longest}
+
+    def belief(self, state: AutoUCBState) -> Belief:
+        """Mean and deviation of each arm's mixture of filters, its slope, and the next crossing that follows."""
+        arms = state.arms
+        mean, deviation, slope = (np.full(len(arms), np.nan) for _ in range(3))
+        for arm in np.flatnonzero(arms.last > 0):
+            parts = _mixture(state, arm, 0)
+            mean[arm] = parts.weight @ parts.mean
+            deviation[arm] = math.sqrt(parts.weight @ (parts.variance + (parts.mean - mean[arm]) ** 2))
+            slope[arm] = parts.weight[WALKS:] @ parts.slope
+        return gaussian_belief(mean, deviation)._replace(slope=slope, crossing=_crossing(state, mean))
+
+    def select(self, state: AutoUCBState, rng: np.random.Generator) -> int:
+        best, largest = 0, -np.inf
+        for index in range(len(state.arms)):
+            arm = state.arms[index]
+            if arm.last == 0:
+                return index
+            if arm.index > largest or (arm.index == largest and arm.last < state.arms[best].last):
+                best, largest = index, arm.index
+        return best
+
+    def update(self, state: AutoUCBState, arm: int, reward: float) -> None:
+        run, mine = state.run[0], state.arms[arm]
+        run.t += 1
+        count_values(run, mine, reward)
+        if mine.last == 0:
+            first_reward(state.bank[arm], state.shared, reward)
+            learnt = reward
+        else:
+            learnt = learn(run, mine, state.bank[arm], state.shared, reward)
+        learn_total_variance(run, learnt)
+        run.switching = switching_after(run.t)
+        mine.last = run.t
+        turn = run.turn + 1 if run.turn + 1 < len(state.arms) else 0
+        if turn == arm:
+            turn = turn + 1 if turn + 1 < len(state.arms) else 0
+        run.turn = turn
+        if turn < 2 or mine.pulls < POOLED_PULLS:
+            run.noise = pooled_noise(run, state.arms)
+        mine.index = _index(run, mine, state.bank[arm], state.shared)
+        other = state.arms[turn]
+        if other.last > 0 and run.t >= other.due:
+            other.index = _index(run, other, state.bank[turn], state.shared)
+            other.due = run.t + 1 + (run.t - other.last) // FRESH
+
+
+@kernel
+def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
+    """The bound of an arm at the next step: that of its filters by weight, or that of one filter if looks are due."""
+    steps = run.t + 1 - mine.last
+    away, switched = float(steps), switched_share(run.switching, steps)
+    look_ahead(row, shared, away, shared)
+    noise, unsure = arm_noise(run, mine), 1.0 / (1.0 + mine.pulls)
+    square = run.deviations * run.deviations
+    if run.coin:
+        per_range = 1.0 / (run.high - run.low)
+        for j in range(FILTERS):
+            weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
+            p = min(max((shared[MEAN + j] - run.low) * per_range, 0.0), 1.0)
+            c = shared[SPREAD + j]
+            kept = 1.0 / (1.0 + 2.0 * c)
+            p = (p + c) * kept
+            shared[MEAN + j] = p
+            shared[VARIANCE + j] = c * kept
+            shared[PART + j] = weight * coin_bound(p, square * c * kept)
+        bound = total(shared, PART)
+    else:
+        base = row[MEAN]
+        for j in range(FILTERS):
+            weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
+            offset = shared[MEAN + j] - run.center
+            variance = (noise + offset * offset * unsure) * shared[SPREAD + j]
+            shared[VARIANCE + j] = variance
+            shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
+        bound = base + total(shared, PART)
+    if away > run.looks:
+        for j in range(FILTERS):
+            weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
+            chances = away * weight / run.looks
+            if chances > 1.0:
+                grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
+                chances /= 1.0 + grown * math.log(chances)
+                if chances > 1.0:
+                    square = 2.0 * math.log(chances) * shared[VARIANCE + j]
+                    p = shared[MEAN + j]
+                    bound = max(bound, coin_bound(p, square) if run.coin else p + math.sqrt(square))
+    return run.low + (run.high - run.low) * bound if run.coin else bound
+
+
+@kernel
+def coin_bound(p: float, square: float) -> float:
+    """The largest x with (x - p)^2 = square (p (1 - p)/3 + 2 x (1 - x)/3): a quantile of a coin's probability."""
+    third = square / 3.0
+    return (p + third + math.sqrt(square * p * (1.0 - p) * (1.0 + square * (2.0 / 9.0)) + third * third)) / (
+        1.0 + third + third
+    )
+
+
+class _Mixture(NamedTuple):
+    weight: Array
+    mean: Array
+    variance: Array
+    slope: Array
+
+
+def _mixture(state: AutoUCBState, arm: int, further: int) -> _Mixture:
+    """Weights, means and variances of an arm's filters at the next step and ``further`` steps on; slopes' slopes."""
+    run, mine, row, shared = state.run[0], state.arms[arm], state.bank[arm], state.shared
+    away = int(run.t + 1 + further - mine.last)
+    switched = switched_share(run.switching, away)
+    weight = switched * shared[POOL : POOL + FILTERS] + (1.0 - switched) * row[WEIGHT : WEIGHT + FILTERS]
+    ahead = np.empty(2 * FILTERS)
+    look_ahead(row, shared, float(away), ahead)
+    mean, spread = ahead[MEAN : MEAN + FILTERS], ahead[SPREAD : SPREAD + FILTERS]
+    x = away * shared[FADING : FADING + SLOPES]
+    slope = row[SLOPE : SLOPE + SLOPES] / (1.0 + x + 0.5 * x * x)
+    if run.coin:
+        p, variance = beta_moments(np.clip((mean - run.low) / (run.high - run.low), 0.0, 1.0), spread)
+        return _Mixture(weight, run.low + (run.high - run.low) * p, (run.high - run.low) ** 2 * variance, slope)
+    return _Mixture(
+        weight, mean, spread * (arm_noise(run, mine) + (mean - run.center) ** 2 / (1.0 + mine.pulls)), slope
+    )
+
+
+def _crossing(state: AutoUCBState, mean: Array) -> Crossing | None:
+    """The first arm to overtake the best, if one is expected to within as many steps as there were so far."""
+    if not np.isfinite(mean).all():
+        return None
+    best = int(np.argmax(mean))
+
+    def ahead(further: int) -> Array:
+        parts = [_mixture(state, arm, further) for arm in range(len(mean))]
+        return np.array([part.weight @ part.mean for part in parts])
+
+    before, limit = 0, int(state.run[0].t)
+    while before < limit:
+        after = min(limit, before + 1 + before // 8)
+        if ahead(after).argmax() != best:
+            while after - before > 1:
+                middle = (before + after) // 2
+                before, after = (middle, after) if ahead(middle).argmax() == best else (before, middle)
+            return Crossing(int(ahead(after).argmax()), best, after)
+        before = after
+    return None
