@@ -155,7 +155,7 @@ def test_options_reach_the_simulation(tmp_path: Path) -> None:
 
 def test_a_pipe_that_cannot_write_greek_gets_the_rest() -> None:
     """As on Windows; the claims that ``reproduce`` prints have deltas in them."""
-    program = "from driftbandits.cli import main as cli; cli.app = lambda: print('drift δ'); cli.main()"
+    program = "from driftbandits.cli import main as cli; cli.app = lambda *_, **__: print('drift δ'); cli.main()"
     environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert (answer.stdout, answer.stderr) == ("drift ?\n", "")

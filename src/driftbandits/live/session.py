@@ -84,7 +84,7 @@ class Session:
     ) -> None:
         policy = AutoTS() if policy is None else policy
         if not isinstance(policy, Policy):
-            raise InputError(f"a Session needs a policy derived from Policy; got {policy!r}")
+            raise InputError(f"a Session needs an object derived from Policy, such as UCB1(); got {shown(policy)}")
         self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_whole("seed", seed, 0, 2**64 - 1)
         self.timeout, self.default_reward = check_timeout(timeout), default_reward
         if default_reward is not None and not is_reward(default_reward):
@@ -94,6 +94,8 @@ class Session:
             )
         self.explore, self.name = check_share("explore", explore), str(name)
         self.remember = check_whole("remember", remember, 0)
+        if not (clock is None or callable(clock)):
+            raise InputError(f"clock must be a function that returns seconds, such as time.time; got {shown(clock)}")
         self.clock, self._usual_clock = clock or steady_clock(), clock is None
         self.step = 0
         self.time = -math.inf
@@ -210,6 +212,8 @@ class Session:
                     f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
                 )
             self._apply_asked([event])
+        elif not isinstance(event, Told | Settled):
+            raise InputError(f"an event of a log is an Asked, a Told or a Settled; got {shown(event)}")
         else:
             id = f"{self.name}-{event.step}"
             if id not in self._open:
@@ -303,7 +307,7 @@ class Session:
             )
         if outcome is Outcome.UNKNOWN:
             return UnknownDecisionError(
-                f"there is no Decision {id!r} here: ids are {self.name}-1 to {self.name}-{self.step}"
+                f"there is no Decision {shown(id)} here: ids are {self.name}-1 to {self.name}-{self.step}"
             )
         if outcome is Outcome.CONFLICT:
             return ConflictError(f"Decision {id!r} has another reward already, and keeps it; got {reward!r}")

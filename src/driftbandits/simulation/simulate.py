@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_path, check_whole, shown
 from driftbandits._common.files import check_writable
 from driftbandits._common.intervals import mean_interval
 from driftbandits._common.threads import cores
@@ -20,7 +20,8 @@ from driftbandits._common.versions import versions
 from driftbandits._compile.recipe import build, describe, with_homes
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
-from driftbandits.instances.noise import Gaussian, Noise
+from driftbandits.instances.base import check_instance
+from driftbandits.instances.noise import Gaussian, Noise, check_noise
 from driftbandits.instances.recipe import build_instance, describe_instance
 from driftbandits.simulation.engine import Job, Run, play_all
 from driftbandits.simulation.parquet import Runs, read_runs, write_runs
@@ -28,6 +29,10 @@ from driftbandits.simulation.parquet import Runs, read_runs, write_runs
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
+
+MOST_CHECKPOINTS = 100_000
+MOST_REGRETS = 250_000_000
+"""Checkpoints of all runs of all policies: 4 GB, for regret and realised regret."""
 
 MEASURES = {"regret": "cumulative pseudo-regret", "realised": "cumulative realised regret"}
 
@@ -195,12 +200,13 @@ def simulate(
     for name, policy in policies.items():
         if isinstance(policy, type) or not all(hasattr(policy, verb) for verb in ("init", "select", "update")):
             raise InputError(f"policy {name!r} must be an object with init, select and update; got {policy!r}")
-    noise = Gaussian(0.5) if noise is None else noise
-    if not isinstance(noise, Noise):
-        raise InputError(f"noise must be a noise model, such as Gaussian(0.5) or Bernoulli(); got {noise!r}")
+    check_instance(instance)
+    noise = check_noise(Gaussian(0.5) if noise is None else noise)
     runs, seed = check_whole("runs", runs, 1), check_whole("seed", seed, 0)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
+    _check_size(len(policies), runs, len(times))
+    keep = None if keep is None else check_path("keep", keep)
     numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": versions()}
     done: Runs = {name: {} for name in policies}
     described = {} if keep is None else _describe(policies, instance, noise, numbers)
@@ -221,8 +227,23 @@ def simulate(
     return _assemble(numbers, done, dict(policies), instance, noise)
 
 
+def _check_size(n_policies: int, runs: int, checkpoints: int) -> None:
+    """More would end in a killed process, not in an error."""
+    if n_policies * runs * checkpoints > MOST_REGRETS:
+        fitting = MOST_REGRETS // (n_policies * checkpoints)
+        raise InputError(
+            f"{runs:,} runs of {n_policies:,} policies with {checkpoints:,} checkpoints would fill the memory: take at "
+            f"most {fitting:,} runs, or fewer checkpoints"
+        )
+
+
 def _checkpoint_times(horizon: int, count: int) -> Array:
     """ceil(i T / count) for i = 1, ..., count; every step if there are fewer steps than that."""
+    if min(count, horizon) > MOST_CHECKPOINTS:
+        raise InputError(
+            f"checkpoints={shown(count)} of {horizon:,} steps are too many to keep: take at most {MOST_CHECKPOINTS:,}, "
+            "which is more than a figure can show"
+        )
     count = min(count, horizon)
     return np.unique(-(-np.arange(1, count + 1) * horizon // count))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, select, text
 
+from driftbandits._common.checks import check_path
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.store.database import Database
@@ -28,7 +28,7 @@ def export_log(
     import polars as pl
     from polars.io.plugins import register_io_source
 
-    ending = Path(path).suffix
+    ending = check_path("path", path).suffix
     if ending not in (".parquet", ".csv", ".jsonl"):
         raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
     columns = dict.fromkeys(("time", "due", "probability", "reward"), pl.Float64)
