@@ -247,7 +247,7 @@ WRONG: list[tuple[Callable[[], Instance], str]] = [
     (lambda: instances.walk(drift=math.nan), "drift .* got nan"),
     (lambda: instances.equal_drift(drift=2), "drift .* got 2"),
     (lambda: instances.toggling(flat=0), "flat .* at least 1; got 0"),
-    (lambda: instances.toggling(start=(0.5,)), "2 arms; got 1 numbers"),
+    (lambda: instances.toggling(start=(0.5,)), r"each of 2 arms, .* got \(0.5,\)"),
     (lambda: instances.toggling(start=(0.5, 1.5)), r"start\[1\] must lie in \[0, 1\]; got 1.5"),
     (lambda: instances.common_periods(5), "k must be a whole number, from 1 to 4; got 5"),
     (lambda: instances.equal_drift(0), "k must be .* got 0"),
@@ -259,7 +259,7 @@ WRONG: list[tuple[Callable[[], Instance], str]] = [
     (lambda: instances.walk(reverse=1.1), "reverse .* got 1.1"),
     (lambda: instances.fading(doppler=0.6), "doppler .* got 0.6"),
     (lambda: instances.fading(snr_db=math.nan), "snr_db .* got nan"),
-    (lambda: instances.stationary(means=(0.5,)), "n_arms .* got 1"),
+    (lambda: instances.stationary(means=(0.5,)), r"each of 2 arms or more, .* got \(0.5,\)"),
     (lambda: instances.stationary(means=(0.5, -1)), r"means\[1\] .* got -1"),
     (lambda: instances.abrupt(horizon=3, jumps=3), "jumps=3 .* take jumps <= 2"),
 ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
+import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeGuard
 
 from driftbandits.errors import InputError
@@ -15,6 +18,9 @@ LARGEST_REWARD = 1e100
 
 LARGEST_CONFIDENCE = 1e6
 """The factor in SnoozeIt's radii; its shortest window, some thousand times the square, still fits in 64 bits."""
+
+LONGEST_SHOWN = 80
+"""Characters of a value in an error."""
 
 FOREVER = 1 << 60
 """Steps: no horizon or window is longer, so that sums of a few of them still fit in 64 bits."""
@@ -29,9 +35,9 @@ def check_whole(name: str, value: float, low: int, high: float = math.inf) -> in
     Traceback (most recent call last):
     driftbandits.errors.InputError: n_arms must be a whole number, at least 2; got 1
     """
-    if not (_is_number(value) and low <= value <= high and value % 1 == 0):
+    if not (is_number(value) and low <= value <= high and value % 1 == 0):
         # An end as far away as FOREVER is named to those who passed it.
-        open_end = high == math.inf or (high == FOREVER and not (_is_number(value) and value > high))
+        open_end = high == math.inf or (high == FOREVER and not (is_number(value) and value > high))
         limit = f"at least {low:,}" if open_end else f"from {low:,} to {high:,}"
         raise InputError(f"{name} must be a whole number, {limit}; got {shown(value)}")
     return int(value)
@@ -49,7 +55,7 @@ def check_horizon(horizon: float, low: int = 1) -> int:
 
 def check_drift(drift: float) -> float:
     """0 <= delta <= 1: means live in [0, 1], so nothing can drift faster."""
-    if not (_is_number(drift) and 0.0 <= drift <= 1.0):
+    if not (is_number(drift) and 0.0 <= drift <= 1.0):
         raise InputError(f"drift must lie in [0, 1], since means do; got {shown(drift)}")
     return float(drift)
 
@@ -71,14 +77,69 @@ def check_tuning_drift(owner: str, parameter: str, drift: float | None) -> None:
 
 def check_between(name: str, value: float | None, low: float, high: float, *, optional: bool = False) -> None:
     """A number must lie in [low, high]; an ``optional`` one may be None."""
-    if not (_is_number(value) and low <= value <= high) and not (optional and value is None):
+    if not (is_number(value) and low <= value <= high) and not (optional and value is None):
         raise InputError(f"{name} must lie in [{low:g}, {high:g}]; got {shown(value)}")
 
 
 def check_factor(name: str, value: float, high: float) -> None:
     """A factor must lie in [1/high, high]."""
-    if not (_is_number(value) and 1 / high <= value <= high):
+    if not (is_number(value) and 1 / high <= value <= high):
         raise InputError(f"{name} must be positive, from {1 / high:g} to {high:g}; got {shown(value)}")
+
+
+def check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """A word must be one of a few.
+
+    >>> check_choice("kl", "normal", ("bernoulli", "gaussian"))
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: unknown kl 'normal'; choose one of bernoulli, gaussian
+    """
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"unknown {name} {shown(value)}; choose one of {', '.join(choices)}")
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """A hint, with a space behind it, when a known name is much like this one, whatever its capitals; else nothing.
+
+    >>> did_you_mean("snoozit", ["SnoozeIt", "UCB1"]), did_you_mean("extra", ["Rexp3", "UCB1"])
+    ('did you mean SnoozeIt? ', '')
+    """
+    by_lower = {each.lower(): each for each in known}
+    word = str(name).lower()
+    begins = [each for each in by_lower if len(word) > 2 and each.startswith(word)]
+    near = difflib.get_close_matches(word, by_lower, n=1, cutoff=0.7) or begins
+    return f"did you mean {by_lower[near[0]]}? " if near else ""
+
+
+def check_means(name: str, values: Sequence[float], count: int | None = None) -> list[float]:
+    """Means of two arms or more, or of ``count``, each a number in [0, 1].
+
+    >>> check_means("start", 0.5, 2)
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: start must hold a mean for each of 2 arms, as in (0.9, 0.1); got 0.5
+    """
+    try:
+        found = [] if isinstance(values, str | bytes) else list(values)
+    except TypeError:
+        found = []
+    if len(found) < 2 or count not in (None, len(found)):
+        of = "each of 2 arms or more" if count is None else f"each of {count} arms"
+        raise InputError(f"{name} must hold a mean for {of}, as in (0.9, 0.1); got {shown(values)}")
+    for arm, mean in enumerate(found):
+        check_between(f"{name}[{arm}]", mean, 0.0, 1.0)
+    return [float(mean) for mean in found]
+
+
+def check_path(name: str, value: str | os.PathLike[str]) -> Path:
+    """The name of a file or a directory.
+
+    >>> check_path("keep", 3)
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: keep must be the name of a file, such as 'runs.parquet', or a Path; got 3
+    """
+    if not isinstance(value, str | os.PathLike) or str(value) == "":
+        raise InputError(f"{name} must be the name of a file, such as 'runs.parquet', or a Path; got {shown(value)}")
+    return Path(value)
 
 
 def is_reward(value: Any) -> bool:
@@ -112,24 +173,30 @@ def check_names(name: str, values: Sequence[str]) -> list[str]:
     Traceback (most recent call last):
     driftbandits.errors.InputError: arms must be a list of different names, such as ['red', 'blue']; got ['red', 'red']
     """
-    names = [] if isinstance(values, str) else list(values)
+    try:
+        names = [] if isinstance(values, str) else list(values)
+    except TypeError:
+        names = []
     if not names or not all(isinstance(each, str) and each for each in names) or len(set(names)) < len(names):
-        raise InputError(f"{name} must be a list of different names, such as ['red', 'blue']; got {values!r}")
+        raise InputError(f"{name} must be a list of different names, such as ['red', 'blue']; got {shown(values)}")
     return names
 
 
 def shown(value: Any) -> str:
-    """A value as errors name it: whole, unless it is a number of so many digits that nobody would read them.
+    """A value as errors name it: on one line, and cut where nobody would read on.
 
-    >>> shown(10**400), shown(-1.5)
-    ('about 10^400', '-1.5')
+    >>> shown(10**400), shown(-1.5), shown([[1.0] * 9] * 9)
+    ('about 10^400', '-1.5', '[[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0, 1...')
     """
     if isinstance(value, int) and abs(value) > LARGEST_REWARD:
         return f"about {'-' * (value < 0)}10^{math.log10(abs(value)):.0f}"
-    return repr(value)
+    if isinstance(shape := getattr(value, "shape", None), tuple) and shape:
+        return f"{type(value).__name__} of shape {shape}"  # an array, a data frame
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
+def is_number(value: Any) -> TypeGuard[float]:
     """True and False are not numbers."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from driftbandits._common.checks import check_path
 from driftbandits.errors import InputError
 
 UNSYNCABLE = (errno.EACCES, errno.EINVAL, errno.ENOTSUP)
@@ -26,7 +27,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     Its bytes are on disk before it takes the place, and its name after: when the power fails, the file is the old one
     or the new one, and once the block has ended the new one.
     """
-    target = Path(path)
+    target = check_path("the file", path)
     temporary = _file_beside(target)
     try:
         yield temporary
@@ -40,7 +41,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise InputError now if ``path`` could not be written later, after hours of work. Leaves no file behind."""
-    _file_beside(Path(path)).unlink()
+    _file_beside(check_path("the file", path)).unlink()
 
 
 def remove_leftovers(*folders: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 
 
@@ -31,11 +32,16 @@ def emptied(data: bytes, *names: str) -> bytes:
 
 def unpack(data: bytes, owner: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
     """The header and all arrays; InputError when the bytes are no snapshot of ``owner``."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputError(f"a snapshot of {owner} is the bytes that snapshot() returned; got {shown(data)}")
     try:
         with np.load(io.BytesIO(data)) as stored:
             return json.loads(str(stored["header"])), {name: stored[name] for name in stored.files if name != "header"}
-    except Exception as error:
-        raise InputError(f"this is not a snapshot of {owner}: {error}") from error
+    except Exception:  # numpy and zipfile raise many, and give advice that does not fit
+        raise InputError(
+            f"this is not a snapshot of {owner}: these {len(data):,} bytes are damaged, or something else; restore "
+            "takes the bytes that snapshot() returned"
+        ) from None
 
 
 def unpack_state(arrays: dict[str, np.ndarray[Any, Any]], fresh: Any, owner: str) -> Any:

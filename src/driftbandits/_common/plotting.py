@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.checks import check_path
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 
@@ -197,7 +197,7 @@ def figure_ending(path: str | os.PathLike[str]) -> str:
     Traceback (most recent call last):
     driftbandits.errors.InputError: a figure's name must end in .svg, .pdf or .png; got 'regret'
     """
-    ending = Path(path).suffix[1:].lower()
+    ending = check_path("a figure", path).suffix[1:].lower()
     if ending not in DATELESS:
         raise InputError(f"a figure's name must end in .svg, .pdf or .png; got {os.fspath(path)!r}")
     return ending

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._compile.kernels import ARM, REWARD
+from driftbandits._compile.kernels import ARM, REWARD, select
 from driftbandits._compile.loops import CHOOSING
 from driftbandits.errors import PolicyError
 
@@ -41,12 +41,14 @@ def compile_fault(policy: Any, state: Any, error: Exception) -> PolicyError:
     """The kernels can't be compiled. If they fail as Python as well, that is what is told."""
     name = type(policy).__name__
     for kernel, again in (("select", _select_again(policy, state)), ("update", _update_again(policy, state, 0, 0.5))):
+        if isinstance(again, PolicyError):  # of select, which returned no arm
+            return again
         if again is not None:
             return PolicyError(f"{name}.{kernel} {_told(again)}{_where(again)}")
     cause, where = _numba_says(str(error))
     return PolicyError(
-        f"{name} cannot be compiled, because numba knows only a part of Python: {cause}{where}\n"
-        "Change that, or drop the base class Policy to run it as plain Python."
+        f"{name} cannot be compiled, because numba knows only a part of Python: {cause}{where}; change "
+        "that, or drop the base class Policy to run it as plain Python"
     )
 
 
@@ -57,7 +59,7 @@ def _copied(state: Any) -> Any:
 def _select_again(policy: Any, state: Any) -> Exception | None:
     for number in range(TRIES):
         try:
-            policy.select(state, np.random.default_rng(number))
+            select(policy, state, np.random.default_rng(number))
         except Exception as error:
             return error
     return None

@@ -26,6 +26,7 @@ import numba
 import numpy as np
 from numba.core import types
 
+from driftbandits._common.checks import shown
 from driftbandits._compile.digest import code_digest, machinery_digest, reached
 from driftbandits._compile.lowlevel import borrow, forget_machine_code, layouts_known, overloaded
 from driftbandits.errors import InputError, PolicyError
@@ -127,7 +128,8 @@ def select(policy: Any, state: Any, rng: np.random.Generator) -> int:
         return operator.index(arm)
     except TypeError:
         raise PolicyError(
-            f"{type(policy).__name__}.select must return the number of an arm, a whole number; it returned {arm!r}"
+            f"{type(policy).__name__}.select must return the number of an arm, a whole number as in return int(arm); "
+            f"it returned {shown(arm)}"
         ) from None
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD
+from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._compile.faults import compile_fault, kernel_fault
 from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, compiling, entry, is_ours
 from driftbandits._compile.loops import (
@@ -74,6 +74,7 @@ class Player:
         ahead: int = AHEAD,
         mode: Mode | None = None,
     ) -> None:
+        _check_policy(policy)
         self.policy, self.n_arms, self.ahead = policy, n_arms, ahead
         self.mode: Mode = mode or usual_mode(policy)
         self._grows = isinstance(policy, Compiled)
@@ -250,11 +251,23 @@ class Player:
             )
 
 
+def _check_policy(policy: Any) -> None:
+    if isinstance(policy, type):
+        name = policy.__name__
+        raise InputError(f"a policy is an object, and {name} is a class: write {name}(...) in place of {name}")
+    missing = [verb for verb in ("init", "select", "update") if not callable(getattr(policy, verb, None))]
+    if missing:
+        raise InputError(
+            f"a policy is an object with the methods init, select and update, such as UCB1(); got {shown(policy)}, "
+            f"which has no {missing[0]}"
+        )
+
+
 def _check_state(policy: Any, state: Any) -> None:
     """A State must be what snapshots, copies and compiled code take it for."""
     arrays = state if isinstance(state, tuple) and hasattr(state, "_fields") else ()
     if not arrays or not all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays):
         raise PolicyError(
             f"{type(policy).__name__}.init must return a NamedTuple of numpy arrays of numbers, such as "
-            f"db.records(n_arms, pulls='i8', total='f8') makes; got {state!r:.200}"
+            f"db.records(n_arms, pulls='i8', total='f8') makes; got {shown(state)}"
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
+from driftbandits.cli.options import Whole
 
-def demo(*, port: int = 8000, browser: bool = True) -> None:
+
+def demo(*, port: Whole = 8000, browser: bool = True) -> None:
     """Show live decisions: a service on a new database, simulated visitors, and the dashboard.
 
     Three experiments run at about 60 Decisions a second each; means drift, rewards come late or never. Ctrl-C ends

@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from driftbandits.cli.options import Whole
+
 
 def league(
     *,
-    runs: int | None = None,
-    seed: int = 0,
+    runs: Whole | None = None,
+    seed: Whole = 0,
     out: Path = Path("league"),
-    workers: int | None = None,
-    horizon: int = 162_755,
+    workers: Whole | None = None,
+    horizon: Whole = 162_755,
     again: Annotated[bool, Parameter(negative="")] = False,
     delays: Annotated[bool, Parameter(negative="")] = False,
     quantiles: Annotated[bool, Parameter(negative="")] = False,
@@ -104,10 +106,10 @@ def _quantiles(runs: int | None, seed: int, out: Path, workers: int | None, agai
 
 def recommend(
     *,
-    horizon: int | None = None,
+    horizon: Whole | None = None,
     drift: float | None = None,
     noise: Literal["gaussian", "bernoulli", "bounded"] | None = None,
-    arms: int | None = None,
+    arms: Whole | None = None,
     abrupt: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Say in a sentence or two which policy to use, from what you know, and why.

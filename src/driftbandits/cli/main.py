@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from cyclopts import App, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownCommandError, UnusedCliTokensError
 
+from driftbandits._common.checks import did_you_mean
 from driftbandits.cli.demo import demo
 from driftbandits.cli.league import league, recommend
+from driftbandits.cli.options import COMPARE, LIVE, PAPER, Whole, check_outputs, read_instance
 from driftbandits.cli.replay import replay
 from driftbandits.cli.serve import serve, token
+from driftbandits.cli.simulate import simulate
 from driftbandits.cli.store import experiments, export
 from driftbandits.cli.sweep import sweep
 from driftbandits.errors import DriftbanditsError, InputError
@@ -21,30 +26,49 @@ from driftbandits.errors import DriftbanditsError, InputError
 app = App(
     name="driftbandits",
     suppress_keyboard_interrupt=False,
-    help="Bandits whose reward means drift slowly: run the paper's experiments, simulate your own, measure the cost.",
+    help="""Bandits whose reward means drift slowly: which policy follows them best?
+
+    See policies compete on an instance of the paper, on a random walk, on means of your own:
+
+        driftbandits simulate
+        driftbandits simulate walk --runs 20 --plot regret.png
+        driftbandits simulate means.csv
+
+    Ask which policy to use, and why:
+
+        driftbandits recommend --drift 1e-4
+
+    Watch live decisions in a browser:
+
+        driftbandits demo
+
+    COMMAND --help explains each with examples.""",
 )
-app.command(league)
-app.command(recommend)
-app.command(serve)
-app.command(demo)
-app.command(token)
-app.command(replay)
+app.command(simulate, group=COMPARE)
+app.command(recommend, group=COMPARE)
 app.command(sweep)
-app.command(experiments)
-app.command(export)
+app.command(demo, group=LIVE)
+app.command(serve, group=LIVE)
+app.command(token)
+app.command(experiments, group=LIVE)
+app.command(export, group=LIVE)
+app.command(replay, group=LIVE)
+app.command(league, group=PAPER)
 
 
-@app.command
+@app.command(group=PAPER)
 def reproduce(
     *,
-    runs: int = 100,
-    seed: int = 0,
+    runs: Whole = 100,
+    seed: Whole = 0,
     out: Path = Path("results"),
     only: str | None = None,
-    workers: int | None = None,
+    workers: Whole | None = None,
     again: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Run every experiment and study of the paper, and write a report.
+
+    It takes minutes to hours, by the number of runs; a first look: driftbandits reproduce --runs 2 --out look
 
     If it is stopped, the same command continues where it was. A part of other settings, of another version or cut
     short is run again.
@@ -79,88 +103,11 @@ def reproduce(
     print(f"wrote {out / 'report.html'}")
 
 
-@app.command
-def simulate(
-    instance: str = "toggling",
-    policy: Annotated[list[str] | None, Parameter(negative="")] = None,
-    *,
-    drift: float | None = None,
-    noise: Literal["gaussian", "bernoulli", "bounded"] = "gaussian",
-    runs: int = 100,
-    seed: int = 0,
-    workers: int | None = None,
-    plot: Path | None = None,
-    keep: Annotated[Path | None, Parameter(alias="--save")] = None,
-) -> None:
-    """Simulate policies on an instance and print their regret.
-
-    For example: driftbandits simulate walk --policy SnoozeIt --policy SWUCBSharp --runs 20 --plot regret.png
-
-    Parameters
-    ----------
-    instance
-        A family of instances (toggling, separated, sinusoid, walk, wave, fading, ...), or a file of means (.csv,
-        .parquet or .npz: one row a step, one column an arm).
-    policy
-        The name of a policy; repeat it for more. SnoozeIt and its three rivals unless given.
-    drift
-        The drift limit that policies are told; unless given, the one the instance declares, or else the one it has.
-    noise
-        How rewards scatter around their mean.
-    runs
-        How many runs of each policy.
-    seed
-        The same seed gives the same result, bit for bit.
-    workers
-        Threads; all cores unless given. The result does not depend on it.
-    plot
-        Draw the regret to this file (.png, .svg or .pdf).
-    keep
-        Keep every run in this Parquet file; stopped with Ctrl-C, the same command goes on from there.
-    """
-    from driftbandits._common.plotting import figure_ending, save_figure
-    from driftbandits.instances import noise as noises
-    from driftbandits.policies import make_policy
-    from driftbandits.simulation.simulate import simulate
-
-    if plot is not None:
-        figure_ending(plot)  # before the work, not after it
-    built = _instance(instance)
-    known = {} if drift is None else {"drift": drift}
-    names = policy or ["SnoozeIt", "SWUCBSharp", "Rexp3", "Exp3S"]
-    policies = {name: make_policy(name, built, **known) for name in names}
-    model = {"gaussian": noises.Gaussian, "bernoulli": noises.Bernoulli, "bounded": noises.Bounded}[noise]()
-    result = simulate(policies, built, model, runs=runs, seed=seed, workers=workers, keep=keep)
-    _print_summary(result)
-    if plot is not None:
-        save_figure(result.plot(), plot)
-
-
-def _instance(name: str) -> Any:
-    from driftbandits import instances
-
-    if name in instances.FAMILIES and name != "table":
-        return instances.FAMILIES[name]()
-    if Path(name).suffix:
-        return instances.table(name)
-    known = ", ".join(sorted(set(instances.FAMILIES) - {"table"}))
-    raise InputError(f"unknown instance {name!r}; known: {known}; or name a file ending in .csv, .parquet or .npz")
-
-
-def _print_summary(result: Any) -> None:
-    from driftbandits._common.tables import print_table
-
-    print_table(
-        result.summary(),
-        f"{result.instance.name}: T = {result.instance.horizon:,}, {result.runs:,} runs, seed {result.seed}",
-        {"policy": "", "regret": ",.1f", "low": ",.1f", "high": ",.1f", "realised": ",.1f", "ns_per_step": ".1f"},
-        caption="regret: mean dynamic pseudo-regret at T; low, high: its 95 % interval",
-    )
-
-
-@app.command
+@app.command(group=COMPARE)
 def gap(instance: str = "toggling", *, plot: Path = Path("gap.png")) -> None:
     """Show how hard an instance is: its gap, and its detectable gap, at four zoom levels.
+
+    For example: driftbandits gap sinusoid --plot gap.png
 
     Parameters
     ----------
@@ -175,7 +122,8 @@ def gap(instance: str = "toggling", *, plot: Path = Path("gap.png")) -> None:
     from driftbandits.theory.figures import plot_gap_profile
     from driftbandits.theory.gaps import gap_profile
 
-    built = _instance(instance)
+    built = read_instance(instance)
+    check_outputs(figures=[plot])
     profile = gap_profile(built)
     shown = profile.window > 0
     print(f"{built}")
@@ -192,17 +140,19 @@ def _median_window(windows: Any) -> str:
     return f", half of the time in {int(np.median(windows)):,} steps or fewer" if len(windows) else ""
 
 
-@app.command
+@app.command(group=PAPER)
 def bounds(
-    horizon: int = 162_755,
+    horizon: Whole = 162_755,
     drift: float = 1 / 48_000,
     *,
     instance: str | None = None,
     plot: Path | None = None,
     against_drift: Path | None = None,
-    runs: int = 20,
+    runs: Whole = 20,
 ) -> None:
     """Print the paper's regret bounds, with their terms, and draw them.
+
+    For example: driftbandits bounds 1e6 1e-5, or, for one instance: driftbandits bounds --instance separated
 
     Parameters
     ----------
@@ -221,13 +171,16 @@ def bounds(
     runs
         How many runs for that.
     """
+    from driftbandits._common.checks import check_whole
     from driftbandits._common.plotting import save_figure
     from driftbandits.theory import bounds as theorems
     from driftbandits.theory.feasibility import explain_feasibility
     from driftbandits.theory.figures import plot_episode_bounds
 
+    check_whole("runs", runs, 1)
+    check_outputs(figures=[plot, against_drift])
     if instance is not None:
-        built = _instance(instance)
+        built = read_instance(instance)
         horizon, drift = built.horizon, built.drift_limit
         whole = theorems.instance_dependent(built, drift)
         in_blocks = f"{whole.per_block.sum():,.0f} in {len(whole.per_block)} blocks"
@@ -257,9 +210,11 @@ def bounds(
         print(f"wrote {against_drift}")
 
 
-@app.command
+@app.command(group=PAPER)
 def bench(quick: bool = False) -> None:
     """Measure what a step costs: nanoseconds, and the multiple of drawing the reward itself.
+
+    For example: driftbandits bench --quick
 
     Parameters
     ----------
@@ -275,16 +230,36 @@ def _show_warning(message: Warning | str, *details: Any) -> None:
     print(f"note: {message}", file=sys.stderr)
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> None:
     """Entry point: bad input is one line on standard error and exit code 2; what the machine lacks 1; Ctrl-C 130."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # no δ in a pipe of Windows; better a ? than a traceback
     try:
-        app()
+        app(words, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        print(f"driftbandits: {_one_sentence(error)}", file=sys.stderr)
+        sys.exit(2)
     except DriftbanditsError as error:
         print(f"driftbandits: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
     except KeyboardInterrupt:
         print("driftbandits: stopped", file=sys.stderr)
         sys.exit(130)
+
+
+def _one_sentence(error: CycloptsError) -> str:
+    """What is wrong with words that no command takes, and where to read on."""
+    place = " ".join(["driftbandits", *(error.command_chain or ())])
+    if isinstance(error, UnknownCommandError) and error.unused_tokens:
+        word = error.unused_tokens[0]
+        known = [name for name in (error.app or app) if not name.startswith("-")]
+        said = f"there is no command {word!r}; {did_you_mean(word, known)}known: {', '.join(sorted(known))}"
+    elif isinstance(error, UnusedCliTokensError):
+        said = f"there is no place for {' '.join(error.unused_tokens or [])!r}"
+    else:
+        said = " ".join(str(error).split()).rstrip(".")
+        said = re.sub(r"(?:^|\. )([A-Z])", lambda found: "; " + found[1].lower(), said).removeprefix("; ")
+        named = error.argument is None or error.argument.name.lstrip("-") in said
+        said = said if named or error.argument is None else f"{error.argument.name.lstrip('-')}: {said}"
+    return f"{said} ({place} --help explains it)"

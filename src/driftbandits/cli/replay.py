@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from driftbandits.cli.options import Whole, check_outputs
+
 
 def replay(
     log: Path,
@@ -17,9 +19,9 @@ def replay(
     logged: Literal["uniform"] | None = None,
     missing: float | None = None,
     drift: float | None = None,
-    replicates: int = 30,
-    seed: int = 0,
-    workers: int | None = None,
+    replicates: Whole = 30,
+    seed: Whole = 0,
+    workers: Whole | None = None,
     plot: Path | None = None,
     save: Path | None = None,
 ) -> None:
@@ -68,6 +70,7 @@ def replay(
     if save is not None and save.suffix.lower() != ".csv":
         raise InputError(f"a table's name must end in .csv; got {str(save)!r}")
     read = read_log(log)
+    check_outputs(figures=[plot], files=[save])
     print(f"{log}: {len(read):,} decisions, {read.n_arms} arms", flush=True)  # what comes next may take a while
     found = read.drift
     print(f"drift of the means: {found.drift:.2g} a step (95 % interval {found.low:.2g} to {found.high:.2g})")

@@ -7,14 +7,16 @@ from typing import Any, Literal
 
 from cyclopts import App
 
-token = App(name="token", help="Tokens that open the service to programs: create, list, revoke.")
+from driftbandits.cli.options import LIVE, Whole
+
+token = App(name="token", group=LIVE, help="Tokens that open the service to programs: create, list, revoke.")
 
 
 def serve(
     *,
     store: str | None = None,
     host: str | None = None,
-    port: int | None = None,
+    port: Whole | None = None,
     url: str | None = None,
     auth: bool | None = None,
     root_path: str | None = None,
@@ -83,7 +85,7 @@ def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", sto
     store
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
-    print(_store(store).add_token(name, scope))
+    print(open_store(store).add_token(name, scope))
 
 
 @token.command(name="list")
@@ -93,7 +95,7 @@ def list_tokens(*, store: str | None = None) -> None:
 
     from driftbandits._common.tables import print_table
 
-    opened = _store(store)
+    opened = open_store(store)
     rows = [
         {"name": each.name, "scope": each.scope, "created": _day(each.created), "revoked": _day(each.revoked)}
         for each in opened.tokens()
@@ -115,14 +117,15 @@ def revoke(name: str, *, store: str | None = None) -> None:
     store
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
-    _store(store).revoke_token(name)
+    open_store(store).revoke_token(name)
     print(f"revoked {name}")
 
 
-def _store(url: str | None) -> Any:
+def open_store(url: str | None, existing: bool = False) -> Any:
+    """The Store of this URL; unless given, that of DRIFTBANDITS_STORE, or sqlite:///driftbandits.db."""
     from driftbandits.store import Store
 
-    return Store(settings({}).store if url is None else url)
+    return Store(settings({}).store if url is None else url, existing=existing)
 
 
 def _day(seconds: float | None) -> str:

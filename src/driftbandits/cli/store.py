@@ -7,27 +7,29 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-DEFAULT_STORE = "sqlite:///driftbandits.db"
+from driftbandits.cli.serve import open_store
 
-StoreURL = Annotated[str, Parameter(name="--store")]
+StoreURL = Annotated[str | None, Parameter(name="--store")]
 
 
-def experiments(*, store: StoreURL = DEFAULT_STORE) -> None:
+def experiments(*, store: StoreURL = None) -> None:
     """List the experiments of a Store.
+
+    For example: driftbandits experiments --store sqlite:///file.db
 
     Parameters
     ----------
     store
-        Where they are kept: sqlite:///file.db or postgresql://user:password@host/name.
+        Where they are kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
     """
     from datetime import UTC, datetime
 
     import polars as pl
 
     from driftbandits._common.tables import print_table
-    from driftbandits.store import Store
 
-    opened = Store(store, existing=True)
+    opened = open_store(store, existing=True)
     found = opened.experiments()
     if not found:
         print(f"no experiments in {opened.url}")
@@ -48,7 +50,7 @@ def experiments(*, store: StoreURL = DEFAULT_STORE) -> None:
     print_table(pl.DataFrame(rows), opened.url, formats, caption="created in UTC; writer: the machine that writes now")
 
 
-def export(id: str, file: Path, *, store: StoreURL = DEFAULT_STORE) -> None:
+def export(id: str, file: Path, *, store: StoreURL = None) -> None:
     """Write an experiment's log to a file, one row for each Decision.
 
     For example: driftbandits export button button.parquet --store sqlite:///file.db
@@ -60,14 +62,13 @@ def export(id: str, file: Path, *, store: StoreURL = DEFAULT_STORE) -> None:
     file
         Ends in .parquet, .csv or .jsonl. It appears when it is complete.
     store
-        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name.
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
     """
     from rich.console import Console
     from rich.progress import Progress
 
-    from driftbandits.store import Store
-
-    opened, console = Store(store, existing=True), Console(stderr=True)
+    opened, console = open_store(store, existing=True), Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("exporting", total=opened.experiment(id).last_seq / 2)
         rows = opened.export(id, file, lambda done: bar.update(task, completed=done))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from driftbandits.cli.options import COMPARE, Whole
 from driftbandits.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 100
 """A longer table is for polars or DuckDB."""
 
-sweep = App(name="sweep")
+sweep = App(name="sweep", group=COMPARE)
 
 
 @sweep.default
@@ -23,11 +24,11 @@ def run(
     file: Path,
     *,
     out: Path | None = None,
-    workers: int | None = None,
+    workers: Whole | None = None,
     cluster: str | None = None,
-    local_cluster: int | None = None,
+    local_cluster: Whole | None = None,
     until: str | None = None,
-    most_runs: int = 1_000_000,
+    most_runs: Whole = 1_000_000,
 ) -> None:
     """Run the grid that a TOML file declares, into a directory of Parquet files; then show what came out.
 

@@ -7,13 +7,12 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_drift, check_horizon, check_names, check_whole
+from driftbandits._common.checks import check_drift, check_horizon, check_names, check_path, check_whole, shown
 from driftbandits._common.files import written_whole
 from driftbandits._common.frames import as_polars, is_frame
 from driftbandits._common.notebook import html_curves, html_facts, written
@@ -167,7 +166,7 @@ class Instance:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the means, one row a step and one column an arm, as .npz, .csv or .parquet by the name's ending."""
-        ending = Path(path).suffix.lower()
+        ending = check_path("path", path).suffix.lower()
         if ending not in (".npz", ".csv", ".parquet"):
             raise InputError(
                 f"cannot save an instance as {ending or 'a file with no ending'}: use .npz, .csv or .parquet"
@@ -253,7 +252,7 @@ def _checked(means: Any) -> Array:
         raise InputError(f"every mean must be known; arm {arm - 1} at step {step} is masked: fill it, or cut it off")
     try:
         table = np.array(means, dtype=np.float64, order="C")  # a copy: the caller may go on changing theirs
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"means must be a table of numbers, one row a step, all rows of one length: {error}"
         ) from error
@@ -271,6 +270,16 @@ def _checked(means: Any) -> Array:
         raise InputError(f"every mean must lie in [0, 1]; arm {arm} at step {step + 1} has {table[step, arm]:g}")
     table.flags.writeable = False
     return table
+
+
+def check_instance(value: Any) -> Instance:
+    """What is played on must be an Instance."""
+    if not isinstance(value, Instance):
+        raise InputError(
+            f"the instance must be one of db.instances, such as db.instances.toggling(), or db.Instance(means); got "
+            f"{shown(value)}"
+        )
+    return value
 
 
 def check_shape(horizon: float, n_arms: float = 2) -> tuple[int, int]:

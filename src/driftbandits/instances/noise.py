@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from driftbandits._common.checks import is_number, shown
 from driftbandits._compile.kernels import Compiled
 from driftbandits.errors import InputError
 
@@ -17,6 +19,13 @@ class Noise(Compiled):
     def draw(self, mean: float, rng: np.random.Generator) -> float:
         """Kernel: one reward with the given mean. It must use the same number of draws whatever the mean is."""
         raise NotImplementedError
+
+
+def check_noise(value: Any) -> Noise:
+    """What scatters rewards must be a noise model."""
+    if not isinstance(value, Noise):
+        raise InputError(f"noise must be a noise model, such as Gaussian(0.5) or Bernoulli(); got {shown(value)}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -30,8 +39,8 @@ class Gaussian(Noise):
     sigma: float = 0.5
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.sigma) and self.sigma >= 0):
-            raise InputError(f"sigma must be finite and at least 0; got {self.sigma!r}")
+        if not (is_number(self.sigma) and 0 <= self.sigma <= sys.float_info.max):
+            raise InputError(f"sigma must be finite and at least 0; got {shown(self.sigma)}")
 
     def draw(self, mean: float, rng: np.random.Generator) -> float:
         return mean + self.sigma * rng.standard_normal()
@@ -52,8 +61,8 @@ class Bounded(Noise):
     width: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= self.width <= 0.5:
-            raise InputError(f"width must lie in [0, 0.5], so that rewards stay in [0, 1]; got {self.width!r}")
+        if not (is_number(self.width) and 0 <= self.width <= 0.5):
+            raise InputError(f"width must lie in [0, 0.5], so that rewards stay in [0, 1]; got {shown(self.width)}")
 
     def draw(self, mean: float, rng: np.random.Generator) -> float:
         half = min(self.width, min(mean, 1.0 - mean))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftbandits._common.checks import check_between
+from driftbandits._common.checks import check_means
 from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 
 
@@ -18,7 +18,6 @@ def stationary(horizon: int = HORIZON, means: Sequence[float] = (0.6, 0.4)) -> I
     >>> instance.n_arms, instance.drift_limit, set(instance.best_arm.tolist())
     (3, 0.0, {2})
     """
+    means = check_means("means", means)
     T, K = check_shape(horizon, len(means))
-    for arm, mean in enumerate(means):
-        check_between(f"means[{arm}]", mean, 0.0, 1.0)
-    return Instance(np.broadcast_to(np.asarray(means, dtype=np.float64), (T, K)), name="stationary")
+    return Instance(np.broadcast_to(np.asarray(means), (T, K)), name="stationary")

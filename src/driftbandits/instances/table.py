@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.checks import check_path
 from driftbandits.errors import InputError
 from driftbandits.instances.base import FAMILIES, Instance, column_names
 
@@ -34,7 +35,7 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
     ...     table(f"{folder}/measured.csv", drift=0.2)
     <Instance measured: T=2, K=2, drift_limit=0.2>
     """
-    file = Path(path)
+    file = check_path("path", path)
     readers = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}
     reader = readers.get(file.suffix.lower())
     if reader is None:

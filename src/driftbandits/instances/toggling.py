@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from driftbandits._common.checks import check_between, check_drift, check_whole
-from driftbandits.errors import InputError
+from driftbandits._common.checks import FOREVER, check_drift, check_means, check_whole
 from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 from driftbandits.instances.paths import DOWN, UP, flips
 
@@ -27,10 +26,7 @@ def toggling(
     [[0.9, 0.1], [0.8998, 0.1002], [0.0667, 0.9333], [0.9, 0.1]]
     """
     T, _ = check_shape(horizon)
-    drift, flat = check_drift(drift), check_whole("flat (the steps between two turns)", flat, 1)
-    if len(start) != 2:
-        raise InputError(f"start must hold the first means of the 2 arms; got {len(start)} numbers: {start!r}")
-    for arm in (0, 1):
-        check_between(f"start[{arm}]", start[arm], 0.0, 1.0)
+    drift, flat = check_drift(drift), check_whole("flat (the steps between two turns)", flat, 1, FOREVER)
+    start = check_means("start", start, 2)
     means = np.column_stack([flips(T, drift, start[0], flat, DOWN), flips(T, drift, start[1], flat, UP)])
     return Instance(means, name="toggling")

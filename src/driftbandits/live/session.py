@@ -101,12 +101,14 @@ class Session:
     ) -> None:
         policy = AutoTS() if policy is None else policy
         if not isinstance(policy, Policy):
-            raise InputError(f"a Session needs a policy derived from Policy; got {policy!r}")
+            raise InputError(f"a Session needs an object derived from Policy, such as UCB1(); got {shown(policy)}")
         self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_seed(seed, 2**64 - 1)
         self.timeout, self.reward_range = check_timeout(timeout), check_range("reward_range", reward_range)
         self.default_reward = _check_default(default_reward, self.reward_range)
         self.explore, self.name = check_share("explore", explore), str(name)
         self.remember = check_whole("remember", remember, 0)
+        if not (clock is None or callable(clock)):
+            raise InputError(f"clock must be a function that returns seconds, such as time.time; got {shown(clock)}")
         self.clock, self._usual_clock = clock or steady_clock(), clock is None
         self.step = 0
         self.changes = 0
@@ -269,6 +271,10 @@ class Session:
             self._apply_asked([event])
         elif isinstance(event, Changed | Corrected | Rewound):
             self._apply_change(event)
+        elif not isinstance(event, Told | Settled):
+            raise InputError(
+                f"an event of a log is one of those that a Session notes, such as an Asked or a Told; got {shown(event)}"
+            )
         else:
             id = f"{self.name}-{event.step}"
             if id not in self._open:
@@ -432,7 +438,7 @@ class Session:
             )
         if outcome is Outcome.UNKNOWN:
             return UnknownDecisionError(
-                f"there is no Decision {id!r} here: ids are {self.name}-1 to {self.name}-{self.step}"
+                f"there is no Decision {shown(id)} here: ids are {self.name}-1 to {self.name}-{self.step}"
             )
         if outcome is Outcome.CONFLICT:
             return ConflictError(f"Decision {id!r} has another reward already, and keeps it; got {reward!r}")

@@ -80,6 +80,8 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         learner, aside = session._learner, arrays["aside"].tolist()
     except KeyError as error:
         raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
+    except (AttributeError, TypeError) as error:
+        raise InputError(f"this is not a snapshot of a Session: {error}") from error
     first = session.policy.stage(header["learnt"]).policy.init(len(session.arms))
     state = unpack_state(arrays, first, "a Session")
     learner.resume(state, header["learnt"], header["unknown"], aside)

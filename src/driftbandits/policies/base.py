@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
+from driftbandits._common.checks import FOREVER, check_whole, shown
 from driftbandits._common.notebook import html_facts
 from driftbandits._compile.kernels import Compiled
 from driftbandits._compile.player import ENDLESS, Stage
@@ -114,7 +115,8 @@ class Policy(Compiled):
         low, high = self.arms
         if not low <= n_arms <= high:
             wanted = f"exactly {low}" if low == high else f"at least {low}"
-            raise InputError(f"{type(self).__name__} is defined for {wanted} arms, not for {n_arms}")
+            another = "another policy, such as SnoozeItK" if low == high else "more arms"
+            raise InputError(f"{type(self).__name__} is defined for {wanted} arms, not for {n_arms}: take {another}")
 
 
 def records(length: int, **columns: str) -> Records:
@@ -128,7 +130,13 @@ def records(length: int, **columns: str) -> Records:
     for name in columns:
         if hasattr(np.record, name) or hasattr(np.recarray, name):
             raise InputError(f"a column cannot be called {name!r}: numpy's records use that name for themselves")
-    layout = np.dtype(list(columns.items()), align=True)
+    length = check_whole("length", length, 0, FOREVER)
+    try:
+        layout = np.dtype(list(columns.items()), align=True)
+    except TypeError:
+        raise InputError(
+            f"a column is a name and a kind of number, as in records(3, pulls='i8', total='f8'); got {shown(columns)}"
+        ) from None
     if layout.itemsize != sum(np.dtype(kind).itemsize for kind in columns.values()):
         raise InputError(f"{columns} would leave gaps between columns, whose bytes no snapshot keeps: use i8 and f8")
     return np.zeros(length, layout).view(np.recarray)

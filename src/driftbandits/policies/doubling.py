@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
+from driftbandits._common.checks import shown
 from driftbandits._compile.player import Stage
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies.base import Policy, State
@@ -40,7 +41,7 @@ class Doubling(Policy):
         if not isinstance(self.base, Policy) or isinstance(self.base, type) or horizon is None:
             raise InputError(
                 "Doubling needs a policy that was told a horizon, the first stage's length, as in "
-                f"Doubling(DriftUCB(horizon=1_000, drift=1e-4)); got {self.base!r}"
+                f"Doubling(DriftUCB(horizon=1_000, drift=1e-4)); got {shown(self.base)}"
             )
 
         # In these two respects it is what its base is; to the class they mean nothing.

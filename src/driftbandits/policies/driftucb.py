@@ -8,9 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_drift, check_factor, check_horizon
+from driftbandits._common.checks import check_choice, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
-from driftbandits.errors import InputError
 from driftbandits.policies._parts.posteriors import success
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.klucb import DIVERGENCES
@@ -73,8 +72,7 @@ class DriftUCB(Policy):
         check_horizon(self.horizon)
         check_drift(self.drift)
         check_factor("risk", self.risk, 1e100)
-        if self.kl not in DIVERGENCES:
-            raise InputError(f"unknown kl {self.kl!r}; choose one of {', '.join(DIVERGENCES)}")
+        check_choice("kl", self.kl, DIVERGENCES)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The radius of a single pull, that of w0 pulls, and w0, the window of least error."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_between, check_horizon
+from driftbandits._common.checks import check_between, check_choice, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.divergence import bernoulli_divergence, bernoulli_upper
@@ -69,10 +69,8 @@ class GLRUCB(Policy):
     risk: float | None = None
 
     def __post_init__(self) -> None:
-        if self.test not in TESTS:
-            raise InputError(f"unknown test {self.test!r}; choose one of {', '.join(TESTS)}")
-        if self.restart not in RESTARTS:
-            raise InputError(f"unknown restart {self.restart!r}; choose one of {', '.join(RESTARTS)}")
+        check_choice("test", self.test, TESTS)
+        check_choice("restart", self.restart, RESTARTS)
         if self.horizon is not None:
             check_horizon(self.horizon)
         elif self.exploration is None or self.risk is None:

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_between
+from driftbandits._common.checks import check_between, check_choice
 from driftbandits._compile.kernels import kernel
-from driftbandits.errors import InputError
 from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, OPEN, bound_index, forget_bounds, surely_largest
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
@@ -60,8 +59,7 @@ class KLUCB(Policy):
     def __post_init__(self) -> None:
         check_between("c", self.c, 0.0, 1e6)
         check_between("sigma", self.sigma, 1e-9, 1e9)
-        if self.kl not in DIVERGENCES:
-            raise InputError(f"unknown kl {self.kl!r}; choose one of {', '.join(DIVERGENCES)}")
+        check_choice("kl", self.kl, DIVERGENCES)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """c and, where it is used, sigma."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 from driftbandits.policies.base import Policy, Records, records
 
@@ -32,9 +33,15 @@ class Oracle(Policy):
 
     def init(self, n_arms: int) -> OracleState:
         self.check_arms(n_arms)
-        best = np.array(self.best_arms, dtype=np.int64)  # a copy: a State owns its memory
+        try:
+            best = np.array(self.best_arms, dtype=np.int64)  # a copy: a State owns its memory
+        except (TypeError, ValueError, OverflowError):
+            best = np.empty(0, np.int64)
         if best.ndim != 1 or len(best) == 0 or best.min() < 0 or best.max() >= n_arms:
-            raise InputError(f"best_arms must be a list of arms in 0..{n_arms - 1}, one a step; give instance.best_arm")
+            raise InputError(
+                f"best_arms must be a list of arms in 0..{n_arms - 1}, one a step: give instance.best_arm; "
+                f"got {shown(self.best_arms)}"
+            )
         return OracleState(records(1, t="i8"), best)
 
     def select(self, state: OracleState, rng: np.random.Generator) -> int:

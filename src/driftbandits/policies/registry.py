@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from driftbandits import policies
+from driftbandits._common.checks import did_you_mean, shown
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.policies.base import Policy
@@ -50,10 +50,14 @@ def make_policy(name: str, instance: Instance | None = None, /, **known: Any) ->
     >>> make_policy("RoundRobin", horizon=1_000, drift=0.01)
     RoundRobin()
     """
-    if name not in POLICIES:
-        near = difflib.get_close_matches(name, POLICIES, n=1, cutoff=0.3)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise InputError(f"unknown policy {name!r}; {hint}known: {', '.join(sorted(POLICIES))}")
+    if name == "Doubling":
+        raise InputError(
+            "Doubling is made of another policy, so its name alone is not enough: in Python, write "
+            "Doubling(DriftUCB(horizon=1_000, drift=1e-4))"
+        )
+    if not isinstance(name, str) or name not in POLICIES:
+        hint = did_you_mean(name, POLICIES)
+        raise InputError(f"unknown policy {shown(name)}; {hint}known: {', '.join(sorted(POLICIES))}")
     wanted = {field.name for field in fields(POLICIES[name])}  # type: ignore[arg-type]
     told = {} if instance is None else told_by(instance, wanted - known.keys())
     return POLICIES[name](**told, **{key: value for key, value in known.items() if key in wanted})

@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from driftbandits._common.checks import check_choice
 from driftbandits._compile.kernels import kernel
-from driftbandits.errors import FeasibilityWarning, InputError
+from driftbandits.errors import FeasibilityWarning
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
     SnoozeState,
@@ -67,8 +68,8 @@ class SnoozeIt(Policy):
     arms: ClassVar[tuple[int, float]] = (2, 2)
 
     def __post_init__(self) -> None:
-        if self.pick is not None and self.pick not in PICKS:
-            raise InputError(f"unknown pick {self.pick!r}; choose one of {', '.join(PICKS)}")
+        if self.pick is not None:
+            check_choice("pick", self.pick, PICKS)
         feasibility = explain_feasibility(self.horizon, self.drift, self.variant, self.confidence)
         if not feasibility.can_snooze:
             warnings.warn(str(feasibility), FeasibilityWarning, stacklevel=3)

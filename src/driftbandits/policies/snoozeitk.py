@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
+from driftbandits.errors import FeasibilityWarning
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.policies._parts.hulls import has_room, new_pool, new_vertices
 from driftbandits.policies._parts.hulls import with_room as with_vertices
@@ -32,6 +34,7 @@ from driftbandits.policies._parts.pair_windows import (
 )
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.theory.constants import PASS, RHO
+from driftbandits.theory.feasibility import why_never_tight
 
 
 class SnoozeItKState(NamedTuple):
@@ -82,6 +85,9 @@ class SnoozeItK(Policy):
         check_horizon(self.horizon)
         check_drift(self.drift)
         check_factor("confidence", self.confidence, LARGEST_CONFIDENCE)
+        why = why_never_tight("SnoozeItK", self.horizon, self.drift, self.confidence)
+        if why is not None:
+            warnings.warn(why, FeasibilityWarning, stacklevel=3)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """r(1), and C of the threshold C sqrt(w) on sums of differences."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.checks import check_path
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.simulation.engine import Run
@@ -46,7 +47,7 @@ def read_runs(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Runs]:
     """The recipe and the finished runs of a file."""
     import polars as pl
 
-    if not Path(path).exists():
+    if not check_path("path", path).exists():
         raise InputError(f"there is no file {path}")
     try:
         recipe = json.loads(pl.read_parquet_metadata(Path(path))["driftbandits"])

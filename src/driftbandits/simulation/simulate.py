@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_seed, check_whole
+from driftbandits._common.checks import check_path, check_seed, check_whole, shown
 from driftbandits._common.files import check_writable
 from driftbandits._common.threads import cores
 from driftbandits._common.versions import versions
@@ -19,11 +19,15 @@ from driftbandits._compile.recipe import with_homes
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
-from driftbandits.instances.noise import Gaussian, Noise
+from driftbandits.instances.noise import Gaussian, Noise, check_noise
 from driftbandits.policies.registry import make_policy, name_policies
 from driftbandits.simulation.engine import Job, play_all
 from driftbandits.simulation.parquet import Runs, read_runs, write_runs
 from driftbandits.simulation.result import Simulation, assemble, describe_simulation
+
+MOST_CHECKPOINTS = 100_000
+MOST_REGRETS = 250_000_000
+"""Checkpoints of all runs of all policies: 4 GB, for regret and realised regret."""
 
 
 def simulate(
@@ -61,13 +65,13 @@ def simulate(
     """
     instance = as_instance(instance)
     policies = name_policies(policies, lambda name: make_policy(name, instance))
-    noise = Gaussian(0.5) if noise is None else noise
-    if not isinstance(noise, Noise):
-        raise InputError(f"noise must be a noise model, such as Gaussian(0.5) or Bernoulli(); got {noise!r}")
+    noise = check_noise(Gaussian(0.5) if noise is None else noise)
     runs = check_whole("runs", runs, 1)
     seed = _kept_seed(keep) if seed is None else check_whole("seed", seed, 0)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
+    _check_size(len(policies), runs, len(times))
+    keep = None if keep is None else check_path("keep", keep)
     numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": versions()}
     done: Runs = {name: {} for name in policies}
     described = {} if keep is None else describe_simulation(policies, instance, noise, numbers)
@@ -89,8 +93,23 @@ def simulate(
     return assemble(numbers, done, policies, instance, noise)
 
 
+def _check_size(n_policies: int, runs: int, checkpoints: int) -> None:
+    """More would end in a killed process, not in an error."""
+    if n_policies * runs * checkpoints > MOST_REGRETS:
+        fitting = MOST_REGRETS // (n_policies * checkpoints)
+        raise InputError(
+            f"{runs:,} runs of {n_policies:,} policies with {checkpoints:,} checkpoints would fill the memory: take at "
+            f"most {fitting:,} runs, or fewer checkpoints"
+        )
+
+
 def _checkpoint_times(horizon: int, count: int) -> Array:
     """ceil(i T / count) for i = 1, ..., count; every step if there are fewer steps than that."""
+    if min(count, horizon) > MOST_CHECKPOINTS:
+        raise InputError(
+            f"checkpoints={shown(count)} of {horizon:,} steps are too many to keep: take at most {MOST_CHECKPOINTS:,}, "
+            "which is more than a figure can show"
+        )
     count = min(count, horizon)
     return np.unique(-(-np.arange(1, count + 1) * horizon // count))
 

@@ -14,8 +14,8 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole
 from driftbandits._compile.loops import make_record
 from driftbandits._compile.player import Player
-from driftbandits.instances.base import Instance
-from driftbandits.instances.noise import Gaussian, Noise
+from driftbandits.instances.base import Instance, check_instance
+from driftbandits.instances.noise import Gaussian, Noise, check_noise
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
 
 
@@ -36,7 +36,8 @@ def trajectory(policy: Any, instance: Instance, noise: Noise | None = None, seed
     >>> played.arms.tolist(), played.rewards.shape
     ([0, 1, 0, 1, 0], (5,))
     """
-    noise = Gaussian(0.5) if noise is None else noise
+    check_instance(instance)
+    noise = check_noise(Gaussian(0.5) if noise is None else noise)
     seed, run = check_whole("seed", seed, 0), check_whole("run", run, 0)
     T, K = instance.means.shape
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)

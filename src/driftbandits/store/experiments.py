@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from driftbandits._common.checks import check_drift
+from driftbandits._common.checks import check_drift, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Changed
@@ -99,6 +99,8 @@ class Experiments:
     ) -> Experiment:
         """Declare an experiment that begins as this Session; with ``answer``, also what is answered to its creator."""
         check_id(id)
+        if not isinstance(title, str):
+            raise InputError(f"title must be text; got {shown(title)}")
         declared = {
             "id": id,
             "title": title,
@@ -134,6 +136,8 @@ class Experiments:
 
     def find(self, id: str) -> Experiment:
         """The one of that id."""
+        if not isinstance(id, str):
+            raise self._unknown(id)
         with self._database.reading() as connection:
             row = connection.execute(EVERYTHING.where(experiments.c.id == id)).one_or_none()
         if row is None:
@@ -142,15 +146,17 @@ class Experiments:
 
     def set_status(self, id: str, status: str) -> None:
         """One of STATUSES."""
-        if status not in STATUSES:
-            raise InputError(f"status must be one of {', '.join(STATUSES)}; got {status!r}")
+        if not isinstance(id, str):
+            raise self._unknown(id)
+        if not isinstance(status, str) or status not in STATUSES:
+            raise InputError(f"status must be one of {', '.join(STATUSES)}; got {shown(status)}")
         with self._database.writing() as connection:
             changed = connection.execute(update(experiments).where(experiments.c.id == id).values(status=status))
         if not changed.rowcount:
             raise self._unknown(id)
 
     def _unknown(self, id: str) -> UnknownExperimentError:
-        return UnknownExperimentError(f"there is no experiment {id!r} in {self._database.url}")
+        return UnknownExperimentError(f"there is no experiment {shown(id)} in {self._database.url}")
 
 
 def check_id(id: str) -> None:
@@ -161,7 +167,7 @@ def check_id(id: str) -> None:
     driftbandits.errors.InputError: an id has 1 to 64 letters, digits, "-" and "_", and begins with no sign; got 'a b'
     """
     if not (isinstance(id, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", id)):
-        raise InputError(f'an id has 1 to 64 letters, digits, "-" and "_", and begins with no sign; got {id!r}')
+        raise InputError(f'an id has 1 to 64 letters, digits, "-" and "_", and begins with no sign; got {shown(id)}')
 
 
 def redeclare(connection: Connection, experiment: Experiment, changed: Changed) -> Experiment:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from driftbandits._common.checks import check_path
 from driftbandits._common.files import UNDER_WAY, remove_leftovers, written_whole
 from driftbandits.errors import InputError, Unfinished
 from driftbandits.sweep.cells import Cell
@@ -32,7 +33,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     """
     import polars as pl
 
-    folder = Path(path)
+    folder = check_path("directory", path)
     manifest = read_manifest(folder)
     parts = [_read_part(part, manifest["digest"]) for part in sorted(folder.glob(PARTS))]
     schema = {name: getattr(pl, kind) for name, kind in manifest["columns"].items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import math
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_whole, did_you_mean
 from driftbandits.errors import InputError
 from driftbandits.instances import FAMILIES
 from driftbandits.instances.noise import Bernoulli, Bounded, Gaussian
@@ -224,9 +223,8 @@ def _check_all_used(homes: Mapping[str, Path], used: Iterable[str], chosen: Iter
 def nearest(name: Any, known: Iterable[str]) -> str:
     """A hint that names what was probably meant, and then everything that could have been."""
     known = list(known)
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.3)
     shown = [one for one in known if not one.startswith(tuple(f"{kind}_" for kind in KINDS))]
-    return (f"did you mean {near[0]}? " if near else "") + f"known: {', '.join(sorted(shown))}"
+    return did_you_mean(name, known) + f"known: {', '.join(sorted(shown))}"
 
 
 def home_of(declared: Declaration, columns: Mapping[str, Any], names: Sequence[str]) -> Path:

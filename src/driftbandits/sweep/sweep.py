@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.checks import check_path
 from driftbandits._common.notebook import html_table, written
 from driftbandits._common.progress import step_bar
 from driftbandits.errors import FeasibilityWarning, InputError
@@ -73,7 +74,7 @@ class Sweep:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Sweep:
         """The sweep in a TOML file; what is wrong in it is reported with its line and key."""
-        declared, located = read_declaration(Path(path))
+        declared, located = read_declaration(check_path("path", path))
         with located():
             return Sweep(**declared)
 
@@ -188,7 +189,7 @@ class Sweep:
     ) -> pl.DataFrame:
         """``run`` on a pool that is there already, telling ``say`` what will be done."""
         digest = hashlib.sha256(json.dumps(self._identity, sort_keys=True).encode()).hexdigest()
-        target = Directory(Path(directory), self.cells, self._identity, digest)
+        target = Directory(check_path("directory", directory), self.cells, self._identity, digest)
         with target.opened(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FeasibilityWarning)  # said once, in the notes
             finished, damaged = target.finished()

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.checks import shown
 from driftbandits._common.plotting import save_figure
 from driftbandits.instances import FAMILIES, Instance, table
 
@@ -26,6 +27,7 @@ def check_instance(instance: Instance) -> None:
     Traceback (most recent call last):
     AssertionError: means must lie in [0, 1]; they reach from 0.9 to 1.1
     """
+    _require(isinstance(instance, Instance), f"an instance must be an Instance; got {shown(instance)}")
     _check_means(instance)
     _check_derived(instance)
     with tempfile.TemporaryDirectory() as folder:

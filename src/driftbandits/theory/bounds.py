@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_drift, check_horizon
+from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon, shown
 from driftbandits._common.notebook import html_table
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
@@ -314,14 +314,16 @@ def good_event_probability(horizon: int, confidence: float = 1.0) -> float:
     (0.998, 0.0)
     """
     T = check_horizon(horizon)
-    if not 0 < confidence < math.inf:
-        raise InputError(f"confidence must be positive and finite; got {confidence!r}")
+    check_factor("confidence", confidence, LARGEST_CONFIDENCE)
     exponent = (3 - 4 * confidence * confidence) * math.log(T)
     return 1 - 2 * math.exp(exponent) if exponent < -math.log(2) else 0.0
 
 
 def _at_least(values: Any, least: float, name: str) -> Array:
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = np.array(math.nan)
     if not ((array >= least) & (array < math.inf)).all():
-        raise InputError(f"{name} must be finite and at least {least:g}; got {values!r}")
+        raise InputError(f"{name} must be finite and at least {least:g}; got {shown(values)}")
     return array

@@ -139,8 +139,12 @@ def constant_best_arm(horizon: int, gaps: Sequence[float], variation: float = 0.
     """
     T = check_horizon(horizon)
     check_between("variation", variation, 0.0, math.inf)
+    try:
+        gaps = list(gaps)
+    except TypeError:
+        gaps = []
     if not gaps:
-        raise InputError("gaps must hold a number for each arm but the best; got none")
+        raise InputError("gaps must hold a number for each arm but the best, as in [0.5, 0.1]; got none")
     a = SEEN * math.sqrt(RHO * math.log(T))
     total = 0.0
     for gap in gaps:

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
-from driftbandits.errors import InputError
-from driftbandits.theory.constants import C1
+from driftbandits._common.checks import LARGEST_CONFIDENCE, check_choice, check_drift, check_factor, check_horizon
+from driftbandits.theory.constants import C1, PASS, RHO
 
 
 class _Rule(NamedTuple):
@@ -63,8 +62,7 @@ steps, and a snooze needs 1,731; so it is round robin. A drift below about 9.62e
     6265
     """
     T, drift = check_horizon(horizon), check_drift(drift)
-    if variant not in _RULES:
-        raise InputError(f"unknown variant {variant!r}; choose one of {', '.join(_RULES)}")
+    check_choice("variant", variant, _RULES)
     check_factor("confidence", confidence, LARGEST_CONFIDENCE)
     rule, log_t = _RULES[variant], math.log(T)
     window = _smallest_window(rule, confidence, log_t)
@@ -96,6 +94,49 @@ steps, and a snooze needs 1,731; so it is round robin. A drift below about 9.62e
             f"{needed:.3g}, and the longest lasts {longest:,} steps."
         )
     return Feasibility(can_pass, longest > 0, window, needed, longest, sentence)
+
+
+def why_never_tight(who: str, horizon: int, drift: float, confidence: float) -> str | None:
+    """Why SnoozeItTight, or SnoozeItK, can never snooze while rewards lie in [0, 1]; None if it may.
+
+    Its test passes when |D(w)| > 1.5 r(w), r(w) = k sqrt(3 L/w), and a snooze needs a lead of at least 2 delta, where
+    lead = max over w of |D(w)| - r(w) - (2w - 1) delta. Rewards in [0, 1] give |D(w)| <= 1, so nothing passes with
+    w <= 6.75 k^2 L. No window passed a step ago, and a step changes w D(w) by at most 1. So when the test passes,
+    |D(w)| <= min(1, 1.5 r(w) + 1/w), and no lead is larger than
+
+        max over w of min(1, 1.5 r(w) + 1/w) - r(w) - (2w - 1) delta.
+
+    From the first w with 1.5 r(w) + 1/w <= 1 on every term falls; before, 1 - r(w) - (2w - 1) delta is largest at
+    w = (r(1)/(4 delta))^(2/3). With more than two arms pulls are older, and leads smaller.
+
+    >>> why_never_tight("SnoozeItTight", 10_000, 1e-3, 1.0) is None
+    True
+    >>> print(why_never_tight("SnoozeItTight", 10_000, 0.01, 1.0))
+    SnoozeItTight can never snooze at T=10,000, drift=0.01, confidence=1 while rewards lie in [0, 1]: no lead is above \
+-0.541, and a snooze needs 0.02; so it is round robin. A smaller drift or a smaller confidence helps.
+    """
+    T = check_horizon(horizon)
+    radius = confidence * math.sqrt(RHO * math.log(T))
+    where = f"at T={T:,}, drift={drift:g}, confidence={confidence:g} while rewards lie in [0, 1]"
+    first = math.floor((PASS * radius) ** 2) + 1
+    if 2 * first > T:
+        return (
+            f"{who}'s test can never pass {where}: it needs {2 * first:,} steps, so this is round robin. "
+            "A longer horizon or a smaller confidence helps."
+        )
+    root = (PASS * radius + math.sqrt((PASS * radius) ** 2 + 4)) / 2
+    last = max(first, math.ceil(root**2))
+    best = (radius / (4 * drift)) ** (2 / 3) if drift > 0 else math.inf
+    windows = {1, first, last} | {w for w in (math.floor(min(best, last)), math.ceil(min(best, last))) if w >= 1}
+    lead = max(
+        min(1.0, PASS * radius / math.sqrt(w) + 1 / w) - radius / math.sqrt(w) - (2 * w - 1) * drift for w in windows
+    )
+    if lead >= 2 * drift:
+        return None
+    return (
+        f"{who} can never snooze {where}: no lead is above {lead:.3g}, and a snooze needs {2 * drift:.3g}; so it is "
+        "round robin. A smaller drift or a smaller confidence helps."
+    )
 
 
 def _smallest_window(rule: _Rule, confidence: float, log_t: float) -> int:

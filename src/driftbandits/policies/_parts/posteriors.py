@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_between
+from driftbandits._common.checks import check_between, check_choice
 from driftbandits._compile.kernels import kernel
-from driftbandits.errors import InputError
 from driftbandits.policies.base import Records
 
 POSTERIORS = ("gaussian", "beta")
@@ -17,8 +16,7 @@ POSTERIORS = ("gaussian", "beta")
 
 def check_posterior(posterior: str, sigma: float) -> None:
     check_between("sigma", sigma, 1e-9, 1e9)
-    if posterior not in POSTERIORS:
-        raise InputError(f"unknown posterior {posterior!r}; choose one of {', '.join(POSTERIORS)}")
+    check_choice("posterior", posterior, POSTERIORS)
 
 
 @kernel

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from driftbandits._common.files import remove_leftovers
+from driftbandits._common.files import check_writable, remove_leftovers
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import ABRUPT, Match, matches, told
 from driftbandits.research.report.parts import Part, Settings
@@ -26,6 +26,7 @@ def play(settings: Settings, out: Path, workers: int | None = None, again: bool 
     """A Simulation for every match; stopped at any moment, the same call goes on where it was."""
     parts = {match.name: _part(match, settings.runs) for match in matches(settings.horizon)}
     played = {}
+    check_writable(out / "league.parquet")  # before the work, not after it
     remove_leftovers(out, out / "runs", out / "figures")
     with warnings.catch_warnings(), progress(list(parts.values())) as shown:
         warnings.simplefilter("ignore", FeasibilityWarning)  # that a policy cannot do its work is a result here

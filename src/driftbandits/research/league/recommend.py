@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from driftbandits._common.checks import check_drift, check_horizon, check_whole
+from driftbandits._common.checks import check_choice, check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.policies import POLICIES
 from driftbandits.research.league.matches import ABRUPT, DRIFTING, STATIONARY, asked, needs, shape, told
@@ -46,8 +46,8 @@ def recommend(
         check_horizon(horizon)
     if drift is not None:
         check_drift(drift)
-    if noise is not None and noise not in NOISES:
-        raise InputError(f"unknown noise {noise!r}; choose one of {', '.join(NOISES)}, or leave it out")
+    if noise is not None:
+        check_choice("noise", noise, NOISES)
     arms = 2 if arms is None else check_whole("arms", arms, 2)
     kinds = [ABRUPT] if abrupt else [DRIFTING, STATIONARY, ABRUPT] if drift is None else [DRIFTING]
     kinds = [STATIONARY] if drift == 0 and not abrupt else kinds

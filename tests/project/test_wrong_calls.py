@@ -1,0 +1,148 @@
+"""Hundreds of wrong calls, of Python and of the command line: each gets one sentence that says what to do.
+
+``wrong_calls.txt`` is the table: a call, and a part of what is said to it. A row that begins with $ is a command.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+from driftbandits.cli.main import main
+from driftbandits.policies.registry import make_policy
+from driftbandits.research.league.recommend import recommend
+
+ROWS = [
+    line.partition(" | ")[::2]
+    for line in (Path(__file__).parent / "wrong_calls.txt").read_text(encoding="utf-8").splitlines()
+    if line and not line.startswith("#")
+]
+CALLS = [row for row in ROWS if not row[0].startswith("$ ")]
+COMMANDS = [row for row in ROWS if row[0].startswith("$ ")]
+
+
+class Plain:
+    """A policy in plain Python that always returns the same."""
+
+    def __init__(self, choice: Any) -> None:
+        self.choice = choice
+
+    def init(self, n_arms: int) -> None:
+        return None
+
+    def select(self, state: None, rng: np.random.Generator) -> Any:
+        return self.choice
+
+    def update(self, state: None, arm: int, reward: float) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class BareState(db.Policy):
+    """A State must be a NamedTuple."""
+
+    def init(self, n_arms: int) -> Any:
+        return np.zeros(n_arms)
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return 0
+
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        pass
+
+
+class Total(NamedTuple):
+    sums: Any
+
+
+@dataclass(frozen=True)
+class ReturnsNone(db.Policy):
+    """Compiled code can't return nothing for an arm."""
+
+    def init(self, n_arms: int) -> Total:
+        return Total(np.zeros(n_arms))
+
+    def select(self, state: Total, rng: np.random.Generator) -> Any:
+        return None
+
+    def update(self, state: Total, arm: int, reward: float) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, Any]:
+    """What the calls of the table speak of."""
+    walk = db.instances.walk(40, drift=0.01)
+    session = db.Session(db.RoundRobin(), arms=["a", "b"])
+    session.ask()
+    return {
+        "db": db,
+        "math": math,
+        "make_policy": make_policy,
+        "recommend": recommend,
+        "Plain": Plain,
+        "BareState": BareState,
+        "ReturnsNone": ReturnsNone,
+        "walk": walk,
+        "session": session,
+        "online": db.Online(db.UCB1(), 2),
+        "store": db.Store("sqlite://"),
+        "result": db.simulate({"a": db.RoundRobin()}, walk, runs=2, progress=False),
+    }
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder to be in, but for a folder that is called like a figure, and a file like a folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.png").mkdir()
+    (tmp_path / "file.txt").write_text("a file")
+    before = sorted(tmp_path.rglob("*"))
+    yield tmp_path
+    assert sorted(tmp_path.rglob("*")) == before, "a call that was refused left a file behind"
+
+
+def check_sentence(said: str) -> None:
+    """One line, of a length that is read, without words of Python's own errors."""
+    assert "\n" not in said
+    assert 15 < len(said) < 420, said
+    assert "Traceback" not in said
+    assert not re.search(r"object has no attribute|positional argument|unhashable|not iterable|NoneType", said), said
+
+
+def test_the_table_is_long_and_has_no_row_twice() -> None:
+    assert len(ROWS) >= 250
+    assert len({call for call, _ in ROWS}) == len(ROWS)
+    assert all(part for _, part in ROWS)
+
+
+@pytest.mark.parametrize(("call", "part"), CALLS, ids=[call for call, _ in CALLS])
+def test_a_wrong_call_gets_one_sentence(call: str, part: str, names: dict[str, Any]) -> None:
+    with pytest.raises(db.InputError) as caught:
+        eval(call, dict(names))
+    check_sentence(str(caught.value))
+    assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(("command", "part"), COMMANDS, ids=[command for command, _ in COMMANDS])
+def test_a_wrong_command_gets_one_sentence_and_exit_code_2(
+    command: str, part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as ended:  # main changes how warnings are shown
+        main(command.split()[1:])
+    assert ended.value.code == 2
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.startswith("driftbandits: ")
+    assert said.endswith("\n")
+    check_sentence(said.removeprefix("driftbandits: ").removesuffix("\n"))
+    assert part in said
