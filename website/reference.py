@@ -82,7 +82,7 @@ def pages() -> Iterator[tuple[str, str]]:
     index = [HEAD]
     for room, page in rooms().items():
         index.append(f"## [{page.title}]({room}.md)\n\n| Name | |\n|---|---|")
-        index += [f"| [`{name.removeprefix("driftbandits.")}`]({room}.md#{name}) | {summary(name)} |" for name in page.names]
+        index += [f"| [`{_short(name)}`]({room}.md#{name}) | {summary(name)} |" for name in page.names]
         index.append("")
         yield f"reference/{room}.md", "\n\n".join([f"# {page.title}", *map(_entry, page.names.items()), ""])
     yield "reference/index.md", "\n".join(index)
@@ -91,6 +91,10 @@ def pages() -> Iterator[tuple[str, str]]:
 def _entry(entry: tuple[str, str]) -> str:
     name, home = entry
     return f'<a id="{name}"></a>\n\n::: {home}'
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("driftbandits.")
 
 
 def summary(name: str) -> str:
