@@ -31,7 +31,9 @@ def main() -> int:
     if done.returncode != 0:
         print(done.stderr, file=sys.stderr)
         return 1
-    answer = "".join(line + "\n" for line in done.stdout.splitlines() if re.search(r"\d", line) and "arning" not in line)
+    answer = "".join(
+        line + "\n" for line in done.stdout.splitlines() if re.search(r"\d", line) and "arning" not in line
+    )
     print(answer, end="")
     if given.write:
         page.write_text(ANSWER.sub(lambda found: found[1] + answer + found[3], text), encoding="utf-8")

@@ -27,11 +27,13 @@ import polars as pl
 
 from driftbandits.research.report.typesetting import columns
 
-FENCE = re.compile(r"^(?P<raises><!-- raises -->\n)?```(?P<kind>\w+)(?: (?P<file>[\w./-]+))?\n(?P<code>.*?)^```\n", re.M | re.S)
+FENCE = re.compile(
+    r"^(?P<raises><!-- raises -->\n)?```(?P<kind>\w+)(?: (?P<file>[\w./-]+))?\n(?P<code>.*?)^```\n", re.M | re.S
+)
 LONGEST = 40
 """Lines of output that a page shows; a block with more is not written for readers."""
 
-TABLE = '<table><thead>'
+TABLE = "<table><thead>"
 
 Show = Callable[[Any], str]
 
@@ -118,7 +120,9 @@ class _Page:
 
     def answer(self, found: re.Match[str]) -> str:
         raises = found["raises"] is not None
-        return self.commands(found["code"], raises) if found["kind"] == "console" else self.python(found["code"], raises)
+        return (
+            self.commands(found["code"], raises) if found["kind"] == "console" else self.python(found["code"], raises)
+        )
 
     def python(self, code: str, raises: bool) -> str:
         output = io.StringIO()
@@ -169,5 +173,12 @@ def _table(frame: pl.DataFrame) -> str:
     shown = columns(frame.to_dicts())
     style = {"number": ' style="text-align: right"'}
     head = "".join(f"<th{style.get(column.kind, '')}>{column.title}</th>" for column in shown)
-    rows = zip(*([f"<td{style.get(column.kind, '')}>{cell}</td>" for cell in column.cells] for column in shown), strict=True)
-    return TABLE + f"<tr>{head}</tr></thead><tbody>" + "".join(f"<tr>{''.join(row)}</tr>" for row in rows) + "</tbody></table>"
+    rows = zip(
+        *([f"<td{style.get(column.kind, '')}>{cell}</td>" for cell in column.cells] for column in shown), strict=True
+    )
+    return (
+        TABLE
+        + f"<tr>{head}</tr></thead><tbody>"
+        + "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+        + "</tbody></table>"
+    )

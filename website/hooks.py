@@ -1,4 +1,4 @@
-"""What the site adds to the Markdown of docs/: code that was run, formulas, the reference, links that lead out of it."""
+"""What the site adds to the Markdown of docs/: code that was run, formulas, the reference, links out of it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from mkdocs.structure.pages import Page
 sys.path.insert(0, str(Path(__file__).parent))
 
 from blocks import BlockError, run_page
+from driftbandits.policies import POLICIES
+from facts import glance
 from formulas import display, typeset
 from reference import pages as reference_pages
 
@@ -84,6 +86,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = _run(markdown, name, config, files)
     if name.startswith("policies/"):
         markdown = CALL.sub(_folded, markdown, count=1)
+        if (policy := Path(name).stem) in POLICIES:
+            markdown = markdown.replace("\n```\n", f"\n```\n\n{glance(policy, markdown)}\n", 1)
     if name.startswith(MATHEMATICS):
         parts = FENCED.split(markdown)
         parts[::2] = [INDENTED.sub(_displayed, part) for part in parts[::2]]

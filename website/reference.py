@@ -41,7 +41,7 @@ class Room:
 
 
 def rooms() -> dict[str, Room]:
-    """Every public name that is no policy, by room: ``{"live": Room("Live decisions", {"driftbandits.Session": ...})}``."""
+    """Every public name that is no policy, by the room that it lives in."""
     found = {room: Room(title) for room, title in TITLES.items()}
     for module, name in re.findall(r"^from \.([\w.]*) import (\w+)", LIST.read_text(encoding="utf-8"), re.M):
         room = {"": name, "_compile.kernels": "policies"}.get(module, module.partition(".")[0])
@@ -113,6 +113,6 @@ def summary(name: str) -> str:
 
 HEAD = """# Reference
 
-Every public name, from its docstring. `import driftbandits as db` makes all of them names of `db`; they are imported when
-they are first used. The policies have [pages of their own](../policies/README.md).
+Every public name, from its docstring. `import driftbandits as db` makes all of them names of `db`;
+they are imported when they are first used. The policies have [pages of their own](../policies/README.md).
 """

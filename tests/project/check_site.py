@@ -1,4 +1,4 @@
-"""The site as ``mkdocs build`` made it, opened in a browser from the file system: ``make site-check`` runs this file."""
+"""The site as ``make docs`` built it, opened in a browser from the file system; ``make site-check`` runs this file."""
 
 from __future__ import annotations
 
