@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 INSTALL := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help reproduce demo test quick soak check docs package bench bench-peers clean
+.PHONY: help reproduce demo test quick soak check docs site-check package bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
@@ -13,7 +13,8 @@ help:
 	@echo "make quick        the tests of what changed since main, without the slow ones"
 	@echo "make soak         the long tests: ten minutes of random policies, 100 kills on each store, a million wrong requests"
 	@echo "make check        ruff, mypy, import-linter"
-	@echo "make docs         a page for each policy, docs/policies, and the picture of the rooms, docs/rooms.svg"
+	@echo "make docs         the site: site/index.html, without network; pages of policies and rooms.svg are made first"
+	@echo "make site-check   builds the site and opens every page of it in a browser"
 	@echo "make package      wheel and sdist, checked, installed elsewhere and tried"
 	@echo "make bench        nanoseconds a step, sweeps, the store and requests a second, beside their floors"
 	@echo "make bench-peers  the same workload in other libraries"
@@ -23,7 +24,7 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing pinned dependencies into .venv ..."
 	@$(BIN)/$(INSTALL) --upgrade pip  # that of Python 3.11 knows no dependency groups
-	@$(BIN)/$(INSTALL) --editable '.[all]' --group dev
+	@$(BIN)/$(INSTALL) --editable '.[all]' --group dev --group docs
 	@touch $@
 
 reproduce: $(READY)
@@ -50,6 +51,13 @@ check: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m driftbandits.research.pages docs/policies
 	@$(BIN)/python tests/support/rooms.py docs/rooms.svg
+	@$(SITE)
+
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+site-check: $(READY)
+	@$(SITE)
+	@$(BIN)/python -m pytest tests/project/check_site.py
 
 PACKAGE := .package/.ready
 
@@ -87,5 +95,5 @@ bench-peers: $(READY) $(PEERS)
 	@$(BIN)/python benchmarks/peers.py --python .peers/bin/python
 
 clean:
-	rm -rf .venv .package .peers dist results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .package .peers dist results site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -27,11 +27,13 @@ import polars as pl
 
 from driftbandits.research.report.typesetting import columns
 
-FENCE = re.compile(r"^(?P<raises><!-- raises -->\n)?```(?P<kind>\w+)(?: (?P<file>[\w./-]+))?\n(?P<code>.*?)^```\n", re.M | re.S)
+FENCE = re.compile(
+    r"^(?P<raises><!-- raises -->\n)?```(?P<kind>\w+)(?: (?P<file>[\w./-]+))?\n(?P<code>.*?)^```\n", re.M | re.S
+)
 LONGEST = 40
 """Lines of output that a page shows; a block with more is not written for readers."""
 
-TABLE = '<table><thead>'
+TABLE = "<table><thead>"
 
 Show = Callable[[Any], str]
 
@@ -46,7 +48,10 @@ def run_page(text: str, show: Show) -> str:
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         page = _Page(show)
-        return FENCE.sub(page.block, text)
+        try:
+            return FENCE.sub(page.block, text)
+        finally:
+            page.end()
 
 
 def outputs(text: str) -> list[str]:
@@ -54,10 +59,14 @@ def outputs(text: str) -> list[str]:
     answers: list[str] = []
     with _folder():
         page = _Page(lambda figure: "")
-        for found in FENCE.finditer(text):
-            answers += [page.answer(found)] if found["kind"] in ("python", "console") and not found["file"] else []
-            if found["file"]:
-                page.block(found)
+        try:
+            for found in FENCE.finditer(text):
+                if found["file"] or found["kind"] not in ("python", "console"):
+                    page.block(found)
+                else:
+                    answers.append(page.answer(found))
+        finally:
+            page.end()
     return answers
 
 
@@ -67,9 +76,12 @@ def _folder() -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="page-", ignore_cleanup_errors=True) as folder:
         os.chdir(folder)
         sys.path.insert(0, folder)
+        path = os.environ.get("PATH", "")
+        os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), path))
         try:
             yield
         finally:
+            os.environ["PATH"] = path
             sys.path.remove(folder)
             os.chdir(before)
 
@@ -99,9 +111,18 @@ class _Page:
         said = f'\n<pre class="output"><code>{html.escape(said)}</code></pre>\n' if said else ""
         return source + said + (f"\n{mark}{table}\n" if table else "") + shown
 
+    def end(self) -> None:
+        """No program outlives the page that started it."""
+        for value in self.names.values():
+            if isinstance(value, subprocess.Popen) and value.poll() is None:
+                value.kill()
+                value.wait()
+
     def answer(self, found: re.Match[str]) -> str:
         raises = found["raises"] is not None
-        return self.commands(found["code"], raises) if found["kind"] == "console" else self.python(found["code"], raises)
+        return (
+            self.commands(found["code"], raises) if found["kind"] == "console" else self.python(found["code"], raises)
+        )
 
     def python(self, code: str, raises: bool) -> str:
         output = io.StringIO()
@@ -138,8 +159,7 @@ class _Page:
     def commands(self, code: str, raises: bool) -> str:
         """All lines in one shell, so that one can use what another has set; each answers below the block."""
         lines = [line[2:] for line in code.splitlines() if line.startswith("$ ")]
-        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
-        environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
         done = subprocess.run(
             "\n".join(lines), shell=True, capture_output=True, text=True, env=environment, timeout=300, check=False
         )
@@ -153,5 +173,12 @@ def _table(frame: pl.DataFrame) -> str:
     shown = columns(frame.to_dicts())
     style = {"number": ' style="text-align: right"'}
     head = "".join(f"<th{style.get(column.kind, '')}>{column.title}</th>" for column in shown)
-    rows = zip(*([f"<td{style.get(column.kind, '')}>{cell}</td>" for cell in column.cells] for column in shown), strict=True)
-    return TABLE + f"<tr>{head}</tr></thead><tbody>" + "".join(f"<tr>{''.join(row)}</tr>" for row in rows) + "</tbody></table>"
+    rows = zip(
+        *([f"<td{style.get(column.kind, '')}>{cell}</td>" for cell in column.cells] for column in shown), strict=True
+    )
+    return (
+        TABLE
+        + f"<tr>{head}</tr></thead><tbody>"
+        + "".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+        + "</tbody></table>"
+    )

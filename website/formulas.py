@@ -92,7 +92,9 @@ def _fenced(text: str, name: str, left: str, right: str) -> str:
 _HAT = "\N{COMBINING CIRCUMFLEX ACCENT}"
 _NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]\d+)?(?![a-z]{2})")
 _WORD = re.compile(r"[A-Za-z]{2,}")
-_SYMBOL = re.compile(rf"(?:[α-ωΔΘΩΣ∞]|(?:(?<=[\dα-ω])[A-Za-z]|[A-Za-zℓ])(?![A-Za-z])){_HAT}?[′*]?\d*|[a-zKW][LWT](?!\w)")
+_SYMBOL = re.compile(
+    rf"(?:[α-ωΔΘΩΣ∞]|(?:(?<=[\dα-ω])[A-Za-z]|[A-Za-zℓ])(?![A-Za-z])){_HAT}?[′*]?\d*|[a-zKW][LWT](?!\w)"
+)
 _PRODUCT = re.compile(r"(?<=[\dα-ω])[A-Za-z]{1,3}(?![A-Za-z])")
 """Letters right after a number or a Greek letter are multiplied: 2wL."""
 _RAISED = re.compile("[₀-₉]+|[⁰¹²³⁴-⁹]+")
@@ -207,7 +209,7 @@ def _group(text: str, at: int) -> int | None:
     while True:
         end = _expression(text, at) or _operand(text, at)[0]
         if end is not None and (named := re.compile(r" [a-z]{2,}(?=\))").match(text, end)) and text[end - 1] == ")":
-            end = named.end()  # (e − 1) batch
+            end = named.end()  # as in (1 + x) batch
         elif end is not None and text[end : end + 2] == " √":
             end = _expression(text, end + 1)  # exploration √(k)
         if end is None:

@@ -1,4 +1,4 @@
-"""What the site adds to the Markdown of docs/: code that was run, formulas, the reference, links that lead out of it."""
+"""What the site adds to the Markdown of docs/: code that was run, formulas, the reference, links out of it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from mkdocs.structure.pages import Page
 sys.path.insert(0, str(Path(__file__).parent))
 
 from blocks import BlockError, run_page
+from driftbandits.policies import POLICIES
+from facts import glance
 from formulas import display, typeset
 from reference import pages as reference_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "https://github.com/driftbandits/driftbandits/blob/main/"
-RUN = ("tutorials/", "moving/", "cookbook.md", "faq.md")
+RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md")
 """Pages whose code is run when the site is built."""
 MATHEMATICS = (
     "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
@@ -84,6 +86,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = _run(markdown, name, config, files)
     if name.startswith("policies/"):
         markdown = CALL.sub(_folded, markdown, count=1)
+        if (policy := Path(name).stem) in POLICIES:
+            markdown = markdown.replace("\n```\n", f"\n```\n\n{glance(policy, markdown)}\n", 1)
     if name.startswith(MATHEMATICS):
         parts = FENCED.split(markdown)
         parts[::2] = [INDENTED.sub(_displayed, part) for part in parts[::2]]

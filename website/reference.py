@@ -41,7 +41,7 @@ class Room:
 
 
 def rooms() -> dict[str, Room]:
-    """Every public name that is no policy, by room: ``{"live": Room("Live decisions", {"driftbandits.Session": ...})}``."""
+    """Every public name that is no policy, by the room that it lives in."""
     found = {room: Room(title) for room, title in TITLES.items()}
     for module, name in re.findall(r"^from \.([\w.]*) import (\w+)", LIST.read_text(encoding="utf-8"), re.M):
         room = {"": name, "_compile.kernels": "policies"}.get(module, module.partition(".")[0])
@@ -82,7 +82,7 @@ def pages() -> Iterator[tuple[str, str]]:
     index = [HEAD]
     for room, page in rooms().items():
         index.append(f"## [{page.title}]({room}.md)\n\n| Name | |\n|---|---|")
-        index += [f"| [`{name.removeprefix("driftbandits.")}`]({room}.md#{name}) | {summary(name)} |" for name in page.names]
+        index += [f"| [`{_short(name)}`]({room}.md#{name}) | {summary(name)} |" for name in page.names]
         index.append("")
         yield f"reference/{room}.md", "\n\n".join([f"# {page.title}", *map(_entry, page.names.items()), ""])
     yield "reference/index.md", "\n".join(index)
@@ -91,6 +91,10 @@ def pages() -> Iterator[tuple[str, str]]:
 def _entry(entry: tuple[str, str]) -> str:
     name, home = entry
     return f'<a id="{name}"></a>\n\n::: {home}'
+
+
+def _short(name: str) -> str:
+    return name.removeprefix("driftbandits.")
 
 
 def summary(name: str) -> str:
@@ -109,6 +113,6 @@ def summary(name: str) -> str:
 
 HEAD = """# Reference
 
-Every public name, from its docstring. `import driftbandits as db` makes all of them names of `db`; they are imported when
-they are first used. The policies have [pages of their own](../policies/README.md).
+Every public name, from its docstring. `import driftbandits as db` makes all of them names of `db`;
+they are imported when they are first used. The policies have [pages of their own](../policies/README.md).
 """

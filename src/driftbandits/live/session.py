@@ -273,7 +273,7 @@ class Session:
             self._apply_change(event)
         elif not isinstance(event, Told | Settled):
             raise InputError(
-                f"an event of a log is one of those that a Session notes, such as an Asked or a Told; got {shown(event)}"
+                f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
             )
         else:
             id = f"{self.name}-{event.step}"
