@@ -40,8 +40,8 @@ class BOB(Policy):
     arms. It must know T and the noise (rewards are sigma-sub-Gaussian), not the drift. Its events are its blocks. A
     step costs O(K), whatever the window.
 
-    Compared with a public restatement of the paper, not with its text: the windows, Exp3's rule and gamma, Q and the
-    index agree. It has H = floor(K sqrt(T)); sqrt(K T) is our choice, and ``block`` sets any other.
+    Compared with a public restatement, not with the paper's text: the windows, Exp3's rule and gamma, Q and the index
+    agree. It has H = floor(K sqrt(T)); sqrt(K T) is our choice, and ``block`` sets any other.
 
     Citation: W. C. Cheung, D. Simchi-Levi, R. Zhu, "Hedging the Drift: Learning to Optimize Under Nonstationarity",
     Management Science 2022.

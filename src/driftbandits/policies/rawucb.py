@@ -40,8 +40,9 @@ class RAWUCB(Policy):
 
     All windows count, exactly: the bound lies below a level u where S_n - S_k + r sqrt(n-k) - u (n-k) < 0, which is
     concave in the point (k, S_k) and falls in S_k, so the least bound is taken at a vertex of the upper convex hull of
-    running sums. There are about ln N vertices for random rewards, and a step costs O(K log N). (The authors' code
-    offers windows of 1, 2, 4, ... pulls to the same end.)
+    running sums. There are about ln N vertices for random rewards, and a step costs O(K log N); rewards that fall at
+    every pull without noise are all vertices, and cost O(N). (The authors' code offers windows of 1, 2, 4, ... pulls
+    against that.)
 
     Checked against the first author's code, in SMPyBandits (Policies/RAWUCB.py, Experiment/Seznec19a_Fig1).
 

@@ -58,7 +58,8 @@ def recommend(
     best = table.row(0, named=True)
     given: dict[str, object] = {"horizon": horizon, "drift": drift}
     given |= {} if noise is None else shape(noise == "gaussian")
-    call = ", ".join(f"{key}={value!r}" for key, value in given.items() if key in asked(best["policy"]))
+    said = {key: value for key, value in given.items() if value is not None and key in asked(best["policy"])}
+    call = ", ".join(f"{key}={value!r}" for key, value in said.items())
     others = rank(kinds, known, arms, noise=True)
     why = f"{_why(best, kinds)}{_rival(others.filter(pl.col('policy') != best['policy']), noise is not None)}"
     return f"Use {best['policy']}({call}): {why}"
