@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 WHO = ("AutoUCB", "AutoTS")
-RUNS = 200
+MANY_RUNS = 200
 SECONDS_PER_RUN = 0.03
 """About what these policies take for a run on two arms; only the time left depends on it."""
 
