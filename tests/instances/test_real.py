@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from driftbandits.instances import recorded
 from driftbandits.instances.recorded import ROWS_A_DAY, RecordedSeries, read_data, recorded_series, spread
 
 DATA = Path(recorded.__file__).with_name("data")
-MADE_OF = {
+MADE_OF: dict[str, Callable[[int], instances.Instance]] = {
     "ad-prices-cpc": instances.ad_prices,
     "ad-prices-cpm": partial(instances.ad_prices, price="cpm"),
     "tweets": instances.tweets,

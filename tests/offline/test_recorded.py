@@ -93,5 +93,6 @@ def test_the_bootstrap_of_independent_days_is_the_normal_interval() -> None:
     ],
 )
 def test_bad_input(wrong: dict[str, Any], said: str) -> None:
+    given: dict[str, Any] = {"policies": {"turns": RoundRobin()}, "series": SERIES}
     with pytest.raises(InputError, match=said):
-        play_recorded(**({"policies": {"turns": RoundRobin()}, "series": SERIES} | wrong))
+        play_recorded(**(given | wrong))

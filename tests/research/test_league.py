@@ -108,7 +108,7 @@ def test_claims_are_judged_by_their_intervals() -> None:
 
 
 def test_autoucb_is_judged_against_autots_as_soon_as_it_plays() -> None:
-    table = {
+    table: dict[str, dict[str, float]] = {
         "walk/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "AutoUCB": 20},
         "wave/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "AutoUCB": 51},
         "stationary/1": {"Uniform": 90, "UCB1": 10, "AutoTS": 12, "AutoUCB": 13},
@@ -132,7 +132,7 @@ def test_autoucb_is_judged_against_autots_as_soon_as_it_plays() -> None:
 
 
 def test_the_answer_is_read_off_the_runs() -> None:
-    table = {
+    table: dict[str, dict[str, float]] = {
         "walk/1": {"Uniform": 1_000, "AutoTS": 20, "UCB1": 80, "SWUCB": 10},
         "walk/2": {"Uniform": 1_000, "AutoTS": 80, "UCB1": 320, "SWUCB": 10},
         "stationary/1": {"Uniform": 1_000, "AutoTS": 50, "UCB1": 20, "SWUCB": 10},

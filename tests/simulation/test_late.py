@@ -87,6 +87,6 @@ def test_without_delays_it_is_simulate_and_compiled_is_interpreted() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"delay": -1}, {"bundle": 0}, {"delay": 2**40}, {"runs": 0}, {"workers": 0}])
-def test_bad_input(wrong: dict[str, int]) -> None:
+def test_bad_input(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(wrong))} must be"):
         late_regret({"turns": RoundRobin()}, INSTANCE, Gaussian(), **wrong)

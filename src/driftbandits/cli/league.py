@@ -89,8 +89,8 @@ def _delays(runs: int, seed: int, out: Path, workers: int | None, again: bool, h
 
 def _quantiles(runs: int | None, seed: int, out: Path, workers: int | None, again: bool, horizon: int) -> None:
     from driftbandits._common.tables import print_table
-    from driftbandits.research.league.league import MANY_RUNS, quantiles
-    from driftbandits.research.league.quantiles import worse
+    from driftbandits.research.league.league import quantiles
+    from driftbandits.research.league.quantiles import MANY_RUNS, worse
 
     runs = MANY_RUNS if runs is None else runs
     table = quantiles(runs, seed, out, workers=workers, again=again, horizon=horizon)

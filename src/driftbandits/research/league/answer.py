@@ -97,18 +97,17 @@ def plot_answer(runs: pl.DataFrame) -> Figure:
     lost, policies = losses(runs), shown(runs)
     words = dict(runs.select("policy", "told").unique().iter_rows())
     kinds = [kind for kind in WHERE if any(kind in lost[policy] for policy in policies)]
-    most = max(lost[policy].get(kind, 0.0) for policy in policies for kind in kinds)
     figure: Figure
     with figures.canvas(1, len(kinds), size=(7.6, 0.9 + 0.34 * len(policies)), sharey=True, squeeze=False) as made:
         figure, panels = made
         for axes, kind in zip(panels[0], kinds, strict=True):
             values = [lost[policy].get(kind) for policy in policies]
+            most = max(value or 0.0 for value in values)
             for place, value in enumerate(values):
                 colour = figures.COLOURS[0] if place == 0 else "0.7"
                 axes.barh(place, value or 0.0, color=colour, height=0.62)
-                text = "not defined" if value is None else f"{value:.3g}" if value < 99.5 else f"{value:,.0f}"
-                axes.text((value or 0.0) + 0.03 * most, place, text, va="center", fontsize=8)
-            axes.set(title=kind, xlim=(0, 1.28 * most), xticks=[])
+                axes.text((value or 0.0) + 0.03 * most, place, _number(value), va="center", fontsize=8)
+            axes.set(title=kind, xlim=(0, 1.35 * most), xticks=[])  # each kind has a scale of its own
             axes.title.set_fontsize(9)
             axes.grid(visible=False)
             axes.spines["bottom"].set_visible(False)
@@ -117,6 +116,12 @@ def plot_answer(runs: pl.DataFrame) -> Figure:
         panels[0][0].tick_params(axis="y", labelsize=8)
         panels[0][0].invert_yaxis()
     return figure
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "not defined"
+    return f"{value:.2f}" if value < 0.995 else f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
 def _joined(parts: list[str]) -> str:

@@ -79,7 +79,7 @@ def play_delays(settings: Settings, out: Path, workers: int | None = None, again
     import polars as pl
 
     parts = list(_parts(settings, workers))
-    tables = []
+    tables: list[pl.DataFrame] = []
     with warnings.catch_warnings(), progress(parts) as shown:
         warnings.simplefilter("ignore", FeasibilityWarning)
         for part in parts:

@@ -13,8 +13,7 @@ from driftbandits.research.league.as_recorded import play_as_recorded
 from driftbandits.research.league.delays import delay_standings, play_delays
 from driftbandits.research.league.page import compose, delay_drawing, shipped
 from driftbandits.research.league.play import play, run_table
-from driftbandits.research.league.quantiles import RUNS as MANY_RUNS
-from driftbandits.research.league.quantiles import play_quantiles
+from driftbandits.research.league.quantiles import MANY_RUNS, play_quantiles
 from driftbandits.research.league.standings import against, mean_regrets, standings
 from driftbandits.research.report.content import Content
 from driftbandits.research.report.page import write_report

@@ -104,7 +104,7 @@ def _answer_section(runs: pl.DataFrame, out: Path) -> Section:
         "What is lost, of every 100 that choosing at random loses",
         "Shorter is better. On the left what each policy must be told; T is the horizon, δ the drift. The names above "
         "are those of four kinds of instances: means that drift, that stand still, that jump, and that were measured "
-        "in the world. Geometric means over families of instances.",
+        "in the world, each with a scale of its own. Geometric means over families of instances.",
         {"ours": lambda: plot_answer(runs)},
     )
     return Section("answer", "What should I use?", [answer(runs)], [drawing])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 WHO = ("AutoUCB", "AutoTS")
-RUNS = 200
+MANY_RUNS = 200
 SECONDS_PER_RUN = 0.03
 """About what these policies take for a run on two arms; only the time left depends on it."""
 
@@ -72,7 +72,7 @@ def _work(match: Match) -> Callable[[Settings, int | None, Path], Simulation]:
 
 
 def _numbers(result: Simulation) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for policy, regret in result.regret.items():
         median, high = np.quantile(regret[:, -1], (0.5, 0.95))
         found |= {f"{policy} p50": float(median), f"{policy} p95": float(high)}
