@@ -14,7 +14,7 @@ from driftbandits.cli.demo import demo
 from driftbandits.cli.league import league, recommend
 from driftbandits.cli.replay import replay
 from driftbandits.cli.serve import serve, token
-from driftbandits.cli.store import experiments, export
+from driftbandits.cli.store import experiments, export, store
 from driftbandits.cli.sweep import sweep
 from driftbandits.errors import DriftbanditsError, InputError
 
@@ -28,6 +28,7 @@ app.command(recommend)
 app.command(serve)
 app.command(demo)
 app.command(token)
+app.command(store)
 app.command(replay)
 app.command(sweep)
 app.command(experiments)

@@ -75,6 +75,12 @@ class Database:
                 yield connection
             self._check_file()
 
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """A connection without a transaction, for statements that cannot be part of one."""
+        with self._plain_words(), self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            yield connection
+
     def try_to_write(self) -> None:
         """One commit."""
         with self.writing() as connection:

@@ -21,6 +21,7 @@ from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
 from driftbandits.store.log import Log
 from driftbandits.store.tokens import Token, Tokens
+from driftbandits.store.upkeep import backup, check, compact
 from driftbandits.store.views import Views
 from driftbandits.store.writers import Writer, Writers
 
@@ -116,6 +117,24 @@ class Store:
     def set_status(self, id: str, status: str) -> None:
         """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
         self._experiments.set_status(id, status)
+
+    def delete(self, writer: Writer) -> None:
+        """Erase an experiment and all its data, for ever. Its id may be used again."""
+        self._writers.delete(writer)
+
+    # Upkeep
+
+    def check(self) -> list[str]:
+        """What is wrong with the database, a sentence each: damage, gaps in a log, a log that cannot be folded."""
+        return check(self._database, self._log, self._history, self._experiments)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy an SQLite Store to a new file, as it is now, while others go on writing."""
+        backup(self._database, path)
+
+    def compact(self) -> None:
+        """Give back the room of what was deleted. Others can't write meanwhile."""
+        compact(self._database)
 
     # Writers
 

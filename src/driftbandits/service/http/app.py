@@ -38,6 +38,7 @@ def create_app(settings: Settings | None = None) -> Gate:
             holdings = Holdings(store, settings, metrics)
             answers, access = Answers(holdings), Access(holdings, needed)
             exports, probe = Exports(store), Probe(store)
+            metrics.gauge("running_exports", "Exports that are being sent.", lambda: exports.running)
             app.state.service = Service(settings, store, metrics, holdings, answers, access, exports, probe)
             yield
             exports.close()

@@ -105,6 +105,24 @@ async def correct(request: Request, experiment: str, body: models.Corrections) -
     return show(service, await _stored(service, experiment))
 
 
+@router.delete("/{experiment}", status_code=204)
+async def delete(
+    request: Request,
+    experiment: str,
+    confirm: Annotated[str, Query(max_length=64, description="The same id once more.")] = "",
+) -> Response:
+    """Delete it and all its data, for ever."""
+    service = await admit(request, "admin")
+    stored = await _stored(service, experiment)
+    if confirm != experiment:
+        raise InputError(
+            f"this deletes {stored.last_seq:,} events of {experiment!r} for ever; if you mean it, add "
+            f"?confirm={experiment}"
+        )
+    await service.holdings.delete(experiment)
+    return Response(status_code=204)
+
+
 @router.post("/{experiment}/pause")
 async def pause(request: Request, experiment: str) -> models.Experiment:
     """Make no Decisions for a while; rewards are still accepted."""
