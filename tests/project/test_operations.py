@@ -35,6 +35,7 @@ def test_operations_word_by_word(tmp_path: Path) -> None:
     for said in ('{"outcome":"new"}', "1 experiments, nothing wrong", 'request_seconds_count{route="ask"} 1.0'):
         assert said in done.stdout
     assert '"timeout":3600.0' in done.stdout
+    assert '"did":"corrected"' in done.stdout
     assert '"id":"button-2"' in done.stdout  # after the restore
     assert (tmp_path / "button.csv").read_text().splitlines()[1].startswith("button-1,1,")
     assert ",corrected," in (tmp_path / "button.csv").read_text()

@@ -151,4 +151,5 @@ def delete_experiment(id: str, *, confirm: str = "", store: StoreURL = DEFAULT_S
             f"this deletes {experiment.last_seq:,} events of {id!r} for ever; if you mean it, add --confirm {id}"
         )
     opened.delete(opened.acquire(id))
+    opened.note("command line", "deleted", id)
     print(f"deleted {id}")

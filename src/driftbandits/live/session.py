@@ -52,7 +52,7 @@ from driftbandits.policies import AutoTS, Policy
 MOST_OPEN = 1_000_000
 MOST_SETTLED = 10_000
 """Decisions that one ask or tell settles, at most, so that it is answered in time. The next one settles more."""
-UNCHANGED: Any = object()
+UNCHANGED: Any = ...
 """A setting that is left as it is."""
 NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
 

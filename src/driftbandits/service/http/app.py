@@ -60,6 +60,7 @@ def create_app(settings: Settings | None = None) -> Gate:
     app.include_router(decisions.fast)
     app.include_router(decisions.router)
     app.include_router(experiments.router)
+    app.include_router(experiments.audit)
     app.include_router(reference.router)
     app.include_router(dashboard.router)
     _add_probes(app, metrics)
