@@ -112,7 +112,7 @@ def plainly(url: str, size: int) -> float:
     """Rows a second of the bare driver, in transactions of ``size`` pairs."""
     write = bare_driver(url)
     return rows_a_second(
-        lambda events: write([row_of(-size, 2 * events[0].step + seq, event) for seq, event in enumerate(events)]), size
+        lambda events: write([row_of(-size, 2 * events[0][0] + seq, event) for seq, event in enumerate(events)]), size
     )
 
 

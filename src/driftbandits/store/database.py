@@ -76,10 +76,18 @@ class Database:
             self._check_file()
 
     @contextmanager
-    def alone(self) -> Iterator[Connection]:
-        """A connection without a transaction, for statements that cannot be part of one."""
-        with self._plain_words(), self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            yield connection
+    def alone(self) -> Iterator[Any]:
+        """The driver's own connection without a transaction, for statements that cannot be part of one."""
+        with self._plain_words():
+            borrowed = self.engine.raw_connection()
+            driver: Any = borrowed.driver_connection
+            try:
+                if self.is_postgres:
+                    driver.autocommit = True
+                yield driver
+            finally:
+                borrowed.invalidate()
+                borrowed.close()
 
     def try_to_write(self) -> None:
         """One commit."""

@@ -52,16 +52,15 @@ def backup(database: Database, path: str | os.PathLike[str]) -> None:
         raise InputError("PostgreSQL has its own way: pg_dump --format=custom --file=FILE DATABASE")
     if Path(path).exists():
         raise InputError(f"{os.fspath(path)} exists already: name a new file")
-    with written_whole(path) as temporary, database.reading() as connection:
-        source = connection.connection.driver_connection
+    with written_whole(path) as temporary, database.alone() as source:
         with closing(sqlite3.connect(temporary)) as target:
-            source.backup(target, pages=1000)  # type: ignore[union-attr]
+            source.backup(target)
         os.chmod(temporary, 0o600)
 
 
 def compact(database: Database) -> None:
     """VACUUM, which both databases know; SQLite's log file is emptied too."""
-    with database.alone() as connection:
-        connection.exec_driver_sql("VACUUM")
+    with database.alone() as driver:
+        driver.execute("VACUUM")
         if not database.is_postgres:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")

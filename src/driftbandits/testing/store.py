@@ -262,10 +262,11 @@ class StoreContract(ABC):
         writer = store.correct(writer, [(12, 0.5)])  # and once more
         again = self.store()
         again.clock = lambda: store.clock() + 100
-        assert again.acquire(name).session.snapshot() == fold(store, name).snapshot() == writer.session.snapshot()
+        taken = again.acquire(name)
+        assert taken.session.snapshot() == fold(store, name).snapshot() == writer.session.snapshot()
+        again.release(taken)
         refused(InputError, "no reward that could be corrected", lambda: store.correct(writer, [(31, 1.0)]))
         refused(InputError, "no reward that could be corrected", lambda: store.correct(writer, [(99, 1.0)]))
-        store.release(writer)
         with store.open(name) as durable:
             refused(InputError, "no Decision", lambda: durable.correct("nonsense", 1.0))
             durable.correct(f"{name}-30", 0.25)

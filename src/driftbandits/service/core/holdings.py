@@ -48,10 +48,10 @@ class Holdings:
         """The dashboard's lists, for all who look at the same time: when each was begun, and its text."""
         self._threads = ThreadPoolExecutor(4, "store")
         self._slow_threads = ThreadPoolExecutor(4, "slow")
-        self._leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
+        self.leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
         self._pruned = -settings.keep_answers
         self._ticking = asyncio.create_task(self._tick_for_ever())
-        metrics.gauge("lease_age_seconds", "Since leases were renewed.", lambda: store.clock() - self._leases.renewed)
+        metrics.gauge("lease_age_seconds", "Since leases were renewed.", lambda: store.clock() - self.leases.renewed)
         metrics.gauge("staged_experiments", "Experiments with events for the next commit.", self.committer.count_staged)
         metrics.watch(lambda: (len(self.held), sum(held.session.open for held in self.held.values())))
 
@@ -225,7 +225,9 @@ class Holdings:
             self._pruned = now
             await self.in_thread(self.store.prune_answers, self.settings.keep_answers)
 
-    def _lost(self, held: Held) -> None:
+    def _lost(self, held: Held, writer: Writer) -> None:
+        if held.writer is not writer or held.id in self._alone:
+            return  # it was this service itself that took over, to fold a log anew
         log.warning("another service took over", experiment=held.id)
         held.lost = True
         if self.held.get(held.id) is held:
@@ -259,6 +261,6 @@ class Holdings:
             self._let_go(held)
         if self._letting_go:
             await asyncio.wait(list(self._letting_go.values()))
-        self._leases.close()
+        self.leases.close()
         self._threads.shutdown()
         self._slow_threads.shutdown()

@@ -191,7 +191,8 @@ def _frame(held: Held, span: str, have: Cursor | None) -> tuple[str, Cursor, tup
         found, cursor = view_json(held.view, span, have)
         event = _event("view", json.dumps(found, separators=(",", ":"), allow_nan=False))
         held.frames[key] = now, (event, cursor, (held.view.seq, held.view.looked))
-    return held.frames[key][1]
+    made: tuple[str, Cursor, tuple[Any, ...]] = held.frames[key][1]
+    return made
 
 
 async def _list(service: Service, after: str) -> str:
