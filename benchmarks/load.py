@@ -157,7 +157,7 @@ def served(*command: str) -> Iterator[Server]:
 @contextlib.contextmanager
 def service(store: str) -> Iterator[Server]:
     """A service with one experiment."""
-    with served("-m", "driftbandits", "serve", "--store", store, "--port", "0") as server:
+    with served("-m", "driftbandits", "serve", "--store", store, "--port", "0", "--no-auth") as server:
         body = json.dumps({"id": "load", "arms": ["red", "blue"]}).encode()
         headers = {"Content-Type": "application/json"}
         url = f"http://127.0.0.1:{server.port}"

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -108,11 +108,18 @@ def bare_driver(url: str) -> Callable[[list[tuple[Any, ...]]], None]:
     return copy_in
 
 
+def _first(events: Sequence[Event]) -> int:
+    """Where in the log they begin."""
+    asked = events[0]
+    assert isinstance(asked, Asked)
+    return 2 * asked.step
+
+
 def plainly(url: str, size: int) -> float:
     """Rows a second of the bare driver, in transactions of ``size`` pairs."""
     write = bare_driver(url)
     return rows_a_second(
-        lambda events: write([row_of(-size, 2 * events[0].step + seq, event) for seq, event in enumerate(events)]), size
+        lambda events: write([row_of(-size, _first(events) + seq, event) for seq, event in enumerate(events)]), size
     )
 
 

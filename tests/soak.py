@@ -1,4 +1,4 @@
-"""The long forms of three tests: random policies, kills on each store, a million wrong requests (``make soak``)."""
+"""The long forms of four tests: random policies, kills, exports beside asks, wrong requests (``make soak``)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import postgres
+from beside_exports import ask_beside_exports
 from crash import storm
 from fuzz import check_memory, fuzz_at_random, fuzz_by_schema, prepare
 from in_process import serving
@@ -22,6 +24,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100, help="of services, on each store")
     parser.add_argument("--requests", type=int, default=1_000_000, help="gone wrong at random")
     parser.add_argument("--examples", type=int, default=2000, help="of every operation, made up from the schema")
+    parser.add_argument("--decisions", type=int, default=500_000, help="in a log that is exported by eight at a time")
     parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="to see a failure again")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}")
@@ -36,6 +39,11 @@ def main() -> None:
         _report(f"SQLite, {often}", storm(url, arguments.kills, stalls, arguments.seed))
         with postgres.database() as url:
             _report(f"PostgreSQL, {often}", storm(url, arguments.kills, stalls, arguments.seed))
+        for kind, place in (("SQLite", nullcontext(f"sqlite:///{folder}/big.db")), ("PostgreSQL", postgres.database())):
+            with place as url, serving(url) as running:
+                answered, waited = ask_beside_exports(running, arguments.decisions, 2000)
+                _report(f"{kind}, asks beside exports, p99 {waited:.3f} s", answered)
+                assert waited < 1, f"an ask took {waited:.2f} seconds beside exports"
         with serving() as running:
             prepare(running)
             port, seen = int(running.url.rpartition(":")[2]), Counter[int]()

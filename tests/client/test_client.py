@@ -38,7 +38,7 @@ def client(running: Running) -> Iterator[Client]:
 def test_the_verbs_of_a_session(client: Client, tmp_path: Path) -> None:
     button = client.open("button", arms=["red", "blue"])
     decision = button.ask()
-    assert (decision.id, decision.step, decision.due) == ("button-1", 1, None)
+    assert (decision.id, decision.step, decision.due is None) == ("button-1", 1, False)
     assert button.tell(decision.id, 0.5) is Outcome.NEW
     assert button.tell(decision.id, 0.5) is Outcome.AGAIN
     assert [each.step for each in button.ask_many(3)] == [2, 3, 4]

@@ -23,7 +23,7 @@ from driftbandits.store import experiments as store_experiments
 from in_process import ARMS, Gated, Running, serving
 from waiting import wait_until
 
-TIGHT = {"policy": "SnoozeItTight", "policy_settings": {"horizon": 10_000, "drift": 1e-5}}
+TIGHT: dict[str, Any] = {"policy": "SnoozeItTight", "policy_settings": {"horizon": 10_000, "drift": 1e-5}}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -100,6 +100,31 @@ def test_a_bad_reward_can_be_corrected(url: str) -> None:
         assert len(list(running.service.store.events("bad"))) == 83
         assert restored.seq == 83
         assert len(after) > 0
+
+
+def test_leases_renewed_while_rewards_are_corrected_are_not_taken_for_lost(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To fold the log anew the service takes over from itself."""
+    with serving(url) as running:
+        path = running.create()
+        tell(running, path, ask(running, path)[0], 1)
+        leases, plain = running.service.holdings.leases, Store.correct
+
+        def renewed_meanwhile(*given: Any) -> Any:
+            writer = plain(*given)
+            leases.renew()
+            return writer
+
+        monkeypatch.setattr(Store, "correct", renewed_meanwhile)
+        for reward in (0.5, None):
+            body = {"corrections": [{"id": "button-1", "reward": reward}]}
+            assert running.http.post(f"{path}/correct", json=body).status_code == 200
+        held = running.held()
+        leases.renew()
+        assert running.http.get(path).json()["learnt"] == 0
+        assert running.http.patch(path, json={"timeout": 60}).status_code == 200
+        assert running.held() is held
 
 
 # The default
@@ -240,12 +265,16 @@ def test_forgotten_decisions_are_looked_up_at_once(url: str, monkeypatch: pytest
         path = running.create()
         rewards = [{"id": id, "reward": 1} for id in ask(running, path, 600)]
         assert running.http.post(f"{path}/tell_many", json={"rewards": rewards}).json()["outcomes"] == ["new"] * 600
-        looked_up = []
-        plain = Store.outcomes
-        monkeypatch.setattr(Store, "outcomes", lambda *given: (looked_up.append(given), plain(*given))[1])
+        looked_up, plain = list[int](), Store.outcomes
+
+        def counted(store: Store, id: str, told: Any) -> Any:
+            looked_up.append(len(told))
+            return plain(store, id, told)
+
+        monkeypatch.setattr(Store, "outcomes", counted)
         again = running.http.post(f"{path}/tell_many", json={"rewards": rewards})
         assert again.json()["outcomes"] == ["again"] * 600
-        assert len(looked_up) == 1
+        assert looked_up == [595]
 
 
 # Ready when it is not

@@ -18,7 +18,7 @@ from driftbandits.service.http.errors import add_error_handlers
 from driftbandits.service.http.gate import Gate
 
 MOST = 10
-SHORT, LONG = "/v1/experiments/button/echo", "/echo"
+SHORT, LONG = "/v1/experiments/button/tell", "/echo"
 """Past FastAPI, and through it."""
 
 
@@ -34,7 +34,7 @@ class Driven:
         add_error_handlers(app)
         app.post(LONG)(echo)
         self.metrics = Metrics()
-        self.gate = Gate(app, Settings(most_body=MOST), self.metrics, {"echo": echo})
+        self.gate = Gate(app, Settings(most_body=MOST), self.metrics, {"tell": echo})
 
     def post(self, path: str, pieces: Sequence[bytes], declared: str | None = None) -> tuple[int, bytes]:
         """Status and body of the answer to a body that comes in pieces."""

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import driftbandits as db
-from driftbandits.live.decisions import Asked, Outcome
+from driftbandits.live.decisions import Asked, Outcome, Told
 from driftbandits.store import BusyError
 from driftbandits.testing.store import fold
 
@@ -32,7 +32,7 @@ def test_threads_share_a_durable_session(tmp_path: Path) -> None:
         written = session._writer.session.snapshot()
     log = list(store.events("x"))
     assert [event.step for event in log if isinstance(event, Asked)] == [*range(1, THREADS * ROUNDS + 1)]
-    told = [f"x-{event.step}={event.reward}" for event in log if not isinstance(event, Asked)]
+    told = [f"x-{event.step}={event.reward}" for event in log if isinstance(event, Told)]
     assert sorted(said) == sorted(told)
     assert fold(store, "x").snapshot() == written
     store.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftbandits.live.decisions import Asked, Event, Told
+from driftbandits.live.decisions import Asked, Event, Settled, Told
 
 WIDTH = 8
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ def base_rows(log: list[Event], beliefs: dict[int, tuple[float, float, list[int]
             for arm in snoozed:
                 row["snoozed"][arm] += 1
             pending += 1
-        else:
+        elif isinstance(event, Told | Settled):
             pending -= 1
             if isinstance(event, Told):
                 row["told"] += 1

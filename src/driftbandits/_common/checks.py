@@ -166,6 +166,21 @@ def check_range(name: str, values: Any) -> tuple[float, float] | None:
     return float(given[0]), float(given[1])
 
 
+def check_default(reward: Any, limits: tuple[float, float] | None) -> Any:
+    """What is learnt in place of a reward that never came: a reward within the limits, or None."""
+    if reward is not None and not is_reward(reward):
+        raise InputError(
+            f"default_reward must be a finite number, at most {LARGEST_REWARD:g} in size, or None to drop what "
+            f"never comes; got {shown(reward)}"
+        )
+    if reward is not None and limits is not None and not limits[0] <= reward <= limits[1]:
+        raise InputError(
+            f"default_reward must be in reward_range, {limits[0]:g} to {limits[1]:g}, or None to drop what never "
+            f"comes; got {shown(reward)}"
+        )
+    return reward
+
+
 def check_names(name: str, values: Sequence[str]) -> list[str]:
     """Different, non-empty names.
 

@@ -19,7 +19,7 @@ from driftbandits.cli.options import COMPARE, LIVE, PAPER, Whole, check_outputs,
 from driftbandits.cli.replay import replay
 from driftbandits.cli.serve import serve, token
 from driftbandits.cli.simulate import simulate
-from driftbandits.cli.store import experiments, export
+from driftbandits.cli.store import experiments, export, store
 from driftbandits.cli.sweep import sweep
 from driftbandits.errors import DriftbanditsError, InputError
 
@@ -50,6 +50,7 @@ app.command(sweep)
 app.command(demo, group=LIVE)
 app.command(serve, group=LIVE)
 app.command(token)
+app.command(store)
 app.command(experiments, group=LIVE)
 app.command(export, group=LIVE)
 app.command(replay, group=LIVE)

@@ -73,7 +73,14 @@ def settings(given: dict[str, Any]) -> Any:
 
 
 @token.command
-def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", store: str | None = None) -> None:
+def create(
+    name: str,
+    *,
+    scope: Literal["read", "write", "admin"] = "write",
+    days: float | None = None,
+    experiment: list[str] | None = None,
+    store: str | None = None,
+) -> None:
     """Create a token and print it once: the store holds only its hash.
 
     Parameters
@@ -81,11 +88,22 @@ def create(name: str, *, scope: Literal["read", "write", "admin"] = "write", sto
     name
         What it is for; revoke it by this name.
     scope
-        read: read everything. write: also ask and tell. admin: also create, pause and archive experiments.
+        read: read everything. write: also ask and tell. admin: also create, change, correct, pause, archive and delete
+        experiments.
+    days
+        After so many days it is refused; never unless given. To rotate, create a new one and revoke the old one.
+    experiment
+        It is for this experiment only, or for those whose ids begin so, as in "eu-*". May be given several times.
     store
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
-    print(open_store(store).add_token(name, scope))
+    import time
+
+    expires = None if days is None else time.time() + 86_400 * days
+    opened = open_store(store)
+    secret = opened.add_token(name, scope, expires=expires, experiments=experiment)
+    opened.note("command line", "token created", None, {"name": name, "scope": scope})
+    print(secret)
 
 
 @token.command(name="list")
@@ -97,7 +115,14 @@ def list_tokens(*, store: str | None = None) -> None:
 
     opened = open_store(store)
     rows = [
-        {"name": each.name, "scope": each.scope, "created": _day(each.created), "revoked": _day(each.revoked)}
+        {
+            "name": each.name,
+            "scope": each.scope,
+            "experiments": "all" if each.experiments is None else ", ".join(each.experiments),
+            "created": _day(each.created),
+            "expires": _day(each.expires),
+            "revoked": _day(each.revoked),
+        }
         for each in opened.tokens()
     ]
     if rows:
@@ -117,7 +142,9 @@ def revoke(name: str, *, store: str | None = None) -> None:
     store
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
-    open_store(store).revoke_token(name)
+    opened = open_store(store)
+    opened.revoke_token(name)
+    opened.note("command line", "token revoked", None, {"name": name})
     print(f"revoked {name}")
 
 

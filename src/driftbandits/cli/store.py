@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from driftbandits.cli.serve import open_store
+
+store = App(name="store", help="Upkeep of a Store: check, backup, compact, delete.")
 
 StoreURL = Annotated[str | None, Parameter(name="--store")]
 
@@ -73,3 +75,78 @@ def export(id: str, file: Path, *, store: StoreURL = None) -> None:
         task = bar.add_task("exporting", total=opened.experiment(id).last_seq / 2)
         rows = opened.export(id, file, lambda done: bar.update(task, completed=done))
     print(f"wrote {rows:,} Decisions to {file}")
+
+
+@store.command(name="check")
+def check_store(*, store: StoreURL = None) -> None:
+    """Read everything, and say what is wrong: damage, gaps in a log, a log that cannot be folded. Exits with 1 then.
+
+    Parameters
+    ----------
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    opened = open_store(store, existing=True)
+    wrong = opened.check()
+    for line in wrong:
+        print(line)
+    if wrong:
+        raise SystemExit(1)
+    print(f"{len(opened.experiments()):,} experiments, nothing wrong")
+
+
+@store.command(name="backup")
+def backup_store(file: Path, *, store: StoreURL = None) -> None:
+    """Copy an SQLite Store to a new file while the service runs. It appears when it is complete.
+
+    Parameters
+    ----------
+    file
+        The copy; restore it by putting it in the place of the original while no service runs.
+    store
+        Where it is kept: sqlite:///file.db. For PostgreSQL use pg_dump.
+    """
+    open_store(store, existing=True).backup(file)
+    print(f"wrote {file}")
+
+
+@store.command(name="compact")
+def compact_store(*, store: StoreURL = None) -> None:
+    """Give back the room of what was deleted. A service can't write meanwhile: stop it, if the Store is large.
+
+    Parameters
+    ----------
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    open_store(store, existing=True).compact()
+    print("done")
+
+
+@store.command(name="delete")
+def delete_experiment(id: str, *, confirm: str = "", store: StoreURL = None) -> None:
+    """Delete an experiment and all its data, for ever.
+
+    Parameters
+    ----------
+    id
+        The experiment; ``driftbandits experiments`` lists them.
+    confirm
+        The same id once more.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    from driftbandits.errors import InputError
+
+    opened = open_store(store, existing=True)
+    experiment = opened.experiment(id)
+    if confirm != id:
+        raise InputError(
+            f"this deletes {experiment.last_seq:,} events of {id!r} for ever; if you mean it, add --confirm {id}"
+        )
+    opened.delete(opened.acquire(id))
+    opened.note("command line", "deleted", id)
+    print(f"deleted {id}")

@@ -52,6 +52,10 @@ class AsyncClient:
         """One experiment, and its status."""
         return await self.do(calls.experiment(id))
 
+    async def change(self, id: str, **settings: Any) -> dict[str, Any]:
+        """Change ``timeout``, ``default_reward`` or ``reward_range`` while it runs."""
+        return await self.do(calls.change(id, settings))
+
     async def pause(self, id: str) -> dict[str, Any]:
         """Make no Decisions for a while; rewards are still accepted."""
         return await self.do(calls.set_status(id, "pause"))
@@ -130,6 +134,10 @@ class AsyncRemoteSession:
         """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else await self._client.do(call)
+
+    async def correct(self, id: str, reward: float | None) -> None:
+        """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
+        await self._client.do(calls.correct(self.id, id, reward))
 
     async def explain(self, decision: Decision | str) -> dict[str, Any]:
         """Why that arm, as plain JSON: what ``Explanation.as_dict`` gives."""

@@ -114,6 +114,17 @@ def experiment(id: str) -> Call[dict[str, Any]]:
     return _get(_at(id), dict)
 
 
+def change(id: str, settings: dict[str, Any]) -> Call[dict[str, Any]]:
+    """Other settings."""
+    return Call("PATCH", _at(id), settings, dict)
+
+
+def correct(id: str, decision: str, reward: float | None) -> Call[None]:
+    """Another reward in the place of one that was learnt, or none. Done twice, it comes to the same."""
+    body = {"corrections": [{"id": decision, "reward": reward if reward is None else float(reward)}]}
+    return Call("POST", f"{_at(id)}/correct", body, lambda found: None)
+
+
 def set_status(id: str, verb: str) -> Call[dict[str, Any]]:
     """Pause, resume or archive."""
     return Call("POST", f"{_at(id)}/{verb}", None, dict)
@@ -143,7 +154,7 @@ def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
     there = found | {"policy": found["policy"]["class"]} | found["policy"].get("fields", {})
     wanted = {name: value for name, value in declared.items() if name != "policy_settings"}
     for name, value in (wanted | declared.get("policy_settings", {})).items():
-        if (list(value) if name == "arms" else value) != there.get(name):
+        if (list(value) if isinstance(value, list | tuple) else value) != there.get(name):
             raise InputError(
                 f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}. Choose another id, or "
                 f"drop {name}"

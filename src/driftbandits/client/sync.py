@@ -54,6 +54,10 @@ class Client:
         """One experiment, and its status."""
         return self.do(calls.experiment(id))
 
+    def change(self, id: str, **settings: Any) -> dict[str, Any]:
+        """Change ``timeout``, ``default_reward`` or ``reward_range`` while it runs."""
+        return self.do(calls.change(id, settings))
+
     def pause(self, id: str) -> dict[str, Any]:
         """Make no Decisions for a while; rewards are still accepted."""
         return self.do(calls.set_status(id, "pause"))
@@ -132,6 +136,10 @@ class RemoteSession:
         """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else self._client.do(call)
+
+    def correct(self, id: str, reward: float | None) -> None:
+        """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
+        self._client.do(calls.correct(self.id, id, reward))
 
     def explain(self, decision: Decision | str) -> dict[str, Any]:
         """Why that arm, as plain JSON: what ``Explanation.as_dict`` gives."""

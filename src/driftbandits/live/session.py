@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import islice, repeat
 from typing import Any
 
 from driftbandits._common.checks import (
     LARGEST_REWARD,
+    check_default,
     check_names,
     check_range,
     check_seed,
@@ -20,6 +20,7 @@ from driftbandits._common.checks import (
     shown,
 )
 from driftbandits.errors import InputError
+from driftbandits.live.clocks import steady_clock
 from driftbandits.live.decisions import (
     Asked,
     Changed,
@@ -51,9 +52,7 @@ from driftbandits.policies import AutoTS, Policy
 MOST_OPEN = 1_000_000
 MOST_SETTLED = 10_000
 """Decisions that one ask or tell settles, at most, so that it is answered in time. The next one settles more."""
-CLOCK_SLACK = 60.0
-"""Seconds by which clocks may differ before one of them is called wrong."""
-UNCHANGED: Any = object()
+UNCHANGED: Any = ...
 """A setting that is left as it is."""
 NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
 
@@ -104,7 +103,7 @@ class Session:
             raise InputError(f"a Session needs an object derived from Policy, such as UCB1(); got {shown(policy)}")
         self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_seed(seed, 2**64 - 1)
         self.timeout, self.reward_range = check_timeout(timeout), check_range("reward_range", reward_range)
-        self.default_reward = _check_default(default_reward, self.reward_range)
+        self.default_reward = check_default(default_reward, self.reward_range)
         self.explore, self.name = check_share("explore", explore), str(name)
         self.remember = check_whole("remember", remember, 0)
         if not (clock is None or callable(clock)):
@@ -236,7 +235,7 @@ class Session:
         """
         timeout = self.timeout if timeout is UNCHANGED else check_timeout(timeout)
         limits = self.reward_range if reward_range is UNCHANGED else check_range("reward_range", reward_range)
-        default = _check_default(self.default_reward if default_reward is UNCHANGED else default_reward, limits)
+        default = check_default(self.default_reward if default_reward is UNCHANGED else default_reward, limits)
         self.apply(Changed(timeout, None if default is None else float(default), limits, self._now()))
 
     # Why
@@ -372,23 +371,6 @@ class Session:
         """Time never runs backwards here, whatever the clock does."""
         return max(self.time, float(self.clock()))
 
-    def keep_time(self, earliest: float) -> str | None:
-        """Go on where the clock stands, if it differs much from the log's last time; says what was wrong, if anything.
-
-        A log that is ahead of the clock was written while the clock was wrong: time is set back, by an event. But if
-        the clock shows a time before ``earliest``, which is past, it is wrong now: time goes on from the log's end.
-        """
-        now, last = float(self.clock()), self.time
-        if now < earliest - CLOCK_SLACK:
-            start = max(last, earliest)
-            self.clock = lambda: start + time.monotonic() - began
-            began = time.monotonic()
-            return f"the clock shows {_date(now)}, which is before {_date(earliest)}: time goes on from {_date(start)}"
-        if last > now + CLOCK_SLACK:
-            self.apply(Rewound(now))
-            return f"the log ends at {_date(last)}, but it is {_date(now)}: a clock was wrong, and time was set back"
-        return None
-
     def _settled_now(self) -> float:
         self.settle(MOST_SETTLED)
         return self._now()
@@ -445,27 +427,3 @@ class Session:
         return ExpiredError(
             f"Decision {id!r} was settled without this reward: its time was up, or it is long forgotten"
         )
-
-
-def _check_default(reward: Any, limits: tuple[float, float] | None) -> Any:
-    if reward is not None and not is_reward(reward):
-        raise InputError(
-            f"default_reward must be a finite number, at most {LARGEST_REWARD:g} in size, or None to drop what "
-            f"never comes; got {shown(reward)}"
-        )
-    if reward is not None and limits is not None and not limits[0] <= reward <= limits[1]:
-        raise InputError(
-            f"default_reward must be in reward_range, {limits[0]:g} to {limits[1]:g}, or None to drop what never "
-            f"comes; got {shown(reward)}"
-        )
-    return reward
-
-
-def _date(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(max(0.0, min(seconds, 1e11))))
-
-
-def steady_clock() -> Callable[[], float]:
-    """Seconds since 1970 that never jump: the wall clock at the start, and a monotonic clock from there."""
-    offset = time.time() - time.monotonic()
-    return lambda: offset + time.monotonic()

@@ -21,7 +21,11 @@ A service, which has many experiments and commits for all of them at once, uses 
   gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
   ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction.
 - ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.
-- ``events``, ``reward``, ``outcome``, ``explain``, ``export`` read the log; that needs no writer.
+- ``correct(writer, [(step, reward), ...])`` puts other rewards in the place of those told, and folds the log anew;
+  ``delete(writer)`` erases an experiment.
+- ``events``, ``amended``, ``reward``, ``outcomes``, ``explain``, ``export``, ``stream`` read the log; that needs no
+  writer.
+- ``check``, ``backup``, ``compact`` and ``try_to_write`` are for whoever runs the database.
 - ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
   ``save_view``.
 
@@ -40,6 +44,7 @@ from __future__ import annotations
 from driftbandits._common.extras import needs
 from driftbandits.store.errors import (
     BusyError,
+    DamagedStoreError,
     ExperimentExistsError,
     FencedError,
     StoreError,
@@ -58,6 +63,7 @@ with needs("serve", "a Store"):
 __all__ = [
     "Answer",
     "BusyError",
+    "DamagedStoreError",
     "Experiment",
     "ExperimentExistsError",
     "FencedError",

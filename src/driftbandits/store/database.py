@@ -75,6 +75,20 @@ class Database:
                 yield connection
             self._check_file()
 
+    @contextmanager
+    def alone(self) -> Iterator[Any]:
+        """The driver's own connection without a transaction, for statements that cannot be part of one."""
+        with self._plain_words():
+            borrowed = self.engine.raw_connection()
+            driver: Any = borrowed.driver_connection
+            try:
+                if self.is_postgres:
+                    driver.autocommit = True
+                yield driver
+            finally:
+                borrowed.invalidate()
+                borrowed.close()
+
     def try_to_write(self) -> None:
         """One commit."""
         with self.writing() as connection:

@@ -22,6 +22,8 @@ from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentEr
 from driftbandits.store.schema import experiments, writers
 
 STATUSES = ("running", "paused", "archived")
+DELETED = "deleted"
+"""Of an experiment nothing is left but its number, so that no writer of before can take another one for it."""
 REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
@@ -80,7 +82,7 @@ EVERYTHING = select(
     writers.c.holder,
     writers.c.url,
     writers.c.lease_until,
-).join_from(experiments, writers, experiments.c.key == writers.c.experiment)
+).join_from(experiments, writers, (experiments.c.key == writers.c.experiment) & (experiments.c.status != DELETED))
 
 
 class Experiments:
@@ -168,6 +170,12 @@ def check_id(id: str) -> None:
     """
     if not (isinstance(id, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", id)):
         raise InputError(f'an id has 1 to 64 letters, digits, "-" and "_", and begins with no sign; got {shown(id)}')
+
+
+def erase(connection: Connection, key: int) -> None:
+    """Forget what was declared."""
+    nothing = {"id": f":{key}", "title": "", "policy": "{}", "arms": "[]", "first": None, "status": DELETED}
+    connection.execute(update(experiments).where(experiments.c.key == key).values(nothing))
 
 
 def redeclare(connection: Connection, experiment: Experiment, changed: Changed) -> Experiment:

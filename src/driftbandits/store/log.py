@@ -166,8 +166,8 @@ def row_of(key: int, seq: int, event: Event) -> tuple[Any, ...]:
     """An event as a row of the log."""
     if isinstance(event, Asked):
         return (key, seq, "a", event.step, event.arm, None, event.time, event.due, event.probability)
-    kind = "t" if isinstance(event, Told) else "s"
-    return (key, seq, kind, event.step, None, event.reward, event.time, None, None)
+    step, reward, time = event  # type: ignore[misc]  # told or settled: the rare ones are not for this table
+    return (key, seq, "t" if isinstance(event, Told) else "s", step, None, reward, time, None, None)
 
 
 def _event(row: Any) -> Event:

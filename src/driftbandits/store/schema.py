@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0004"
+REVISION = "0005"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -116,6 +116,19 @@ tokens = Table(
     Column("scope", String(8), nullable=False),
     Column("created", Double, nullable=False),
     Column("revoked", Double),
+    Column("expires", Double),
+    Column("experiments", Text),  # ids and beginnings of ids, as JSON; null for all
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("time", Double, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("did", String(16), nullable=False),
+    Column("experiment", Text),  # its id, which outlives it
+    Column("details", Text),
 )
 
 answers = Table(

@@ -13,6 +13,7 @@ from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
 from driftbandits.policies import Policy
 from driftbandits.store.answers import Answer, Answers
+from driftbandits.store.audit import Audit, Deed
 from driftbandits.store.database import Database
 from driftbandits.store.durable import DurableSession
 from driftbandits.store.errors import ExperimentExistsError
@@ -21,6 +22,7 @@ from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
 from driftbandits.store.log import Log
 from driftbandits.store.tokens import Token, Tokens
+from driftbandits.store.upkeep import backup, check, compact
 from driftbandits.store.views import Views
 from driftbandits.store.writers import Writer, Writers
 
@@ -45,6 +47,7 @@ class Store:
         self._writers = Writers(database, self._log, self._history, self._answers, lease)  # who may append, and appends
         self._views = Views(database)  # what the dashboard remembers
         self._tokens = Tokens(database)  # who may use the service
+        self._audit = Audit(database)  # who did what
         self.url, self.lease, self.holder = database.url, lease, self._writers.holder
 
     @property
@@ -116,6 +119,24 @@ class Store:
     def set_status(self, id: str, status: str) -> None:
         """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
         self._experiments.set_status(id, status)
+
+    def delete(self, writer: Writer) -> None:
+        """Erase an experiment and all its data, for ever. Its id may be used again."""
+        self._writers.delete(writer)
+
+    # Upkeep
+
+    def check(self) -> list[str]:
+        """What is wrong with the database, a sentence each: damage, gaps in a log, a log that cannot be folded."""
+        return check(self._database, self._log, self._history, self._experiments)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy an SQLite Store to a new file, as it is now, while others go on writing."""
+        backup(self._database, path)
+
+    def compact(self) -> None:
+        """Give back the room of what was deleted. Others can't write meanwhile."""
+        compact(self._database)
 
     # Writers
 
@@ -232,13 +253,26 @@ class Store:
         """The view that was kept last."""
         return self._views.find(self.experiment(id).key)
 
-    def add_token(self, name: str, scope: str) -> str:
-        """A new token's secret, which is shown this once."""
-        return self._tokens.add(name, scope)
+    def add_token(
+        self, name: str, scope: str, *, expires: float | None = None, experiments: Sequence[str] | None = None
+    ) -> str:
+        """A new token's secret, which is shown this once.
+
+        ``expires``: seconds since 1970. ``experiments``: ids, or beginnings of ids that end in "*"; None for all.
+        """
+        return self._tokens.add(name, scope, expires, experiments)
 
     def token(self, secret: str) -> Token | None:
         """The token with that secret, if there is one that was not revoked."""
         return self._tokens.find(secret)
+
+    def note(self, who: str, did: str, experiment: str | None = None, details: Any = None) -> None:
+        """Note who did what, for ``deeds``."""
+        self._audit.note(who, did, experiment, details)
+
+    def deeds(self, after: int = 0, limit: int = 1000) -> list[Deed]:
+        """What was done to experiments, and by whom; so many behind that number."""
+        return self._audit.listed(after, limit)
 
     def tokens(self) -> list[Token]:
         """All tokens, revoked ones too."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits.errors import InputError
 from driftbandits.store.database import Database
+from driftbandits.store.experiments import check_id
 from driftbandits.store.schema import tokens
 
 SCOPES = ("read", "write", "admin")
@@ -18,12 +23,27 @@ SCOPES = ("read", "write", "admin")
 
 @dataclass(frozen=True)
 class Token:
-    """A token without its secret. ``revoked`` is when, or None while it is good."""
+    """A token without its secret. ``revoked`` and ``expires`` are when, or None.
+
+    ``experiments`` are ids, or beginnings of ids that end in "*"; None for all.
+    """
 
     name: str
     scope: str
     created: float
     revoked: float | None
+    expires: float | None = None
+    experiments: tuple[str, ...] | None = None
+
+    def is_for(self, experiment: str) -> bool:
+        """Whether it opens that experiment.
+
+        >>> Token("shop", "write", 0.0, None, None, ("button", "eu-*")).is_for("eu-1")
+        True
+        """
+        return self.experiments is None or any(
+            experiment == each or (each.endswith("*") and experiment.startswith(each[:-1])) for each in self.experiments
+        )
 
 
 class Tokens:
@@ -32,14 +52,21 @@ class Tokens:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, name: str, scope: str) -> str:
+    def add(self, name: str, scope: str, expires: float | None, experiments: Sequence[str] | None) -> str:
         """A new one's secret."""
         if scope not in SCOPES:
             raise InputError(f"scope must be one of {', '.join(SCOPES)}; got {scope!r}")
         if not (isinstance(name, str) and 1 <= len(name) <= 64):
             raise InputError(f"a token needs a name of 1 to 64 characters; got {name!r}")
         secret = f"db_{secrets.token_urlsafe(32)}"
-        row = {"name": name, "hash": _hash(secret), "scope": scope, "created": self._database.clock()}
+        now = self._database.clock()
+        if expires is not None and not now < expires < math.inf:
+            raise InputError(f"a token must end after now, {now:.0f} seconds since 1970; got {expires!r}")
+        limits = None if experiments is None else [_limit(each) for each in experiments]
+        if limits == []:
+            raise InputError("a token that is for no experiment opens nothing: name one, or none to open all")
+        row: dict[str, Any] = {"name": name, "hash": _hash(secret), "scope": scope, "created": now}
+        row |= {"expires": expires, "experiments": None if limits is None else json.dumps(limits)}
         with self._database.writing() as connection:
             try:
                 connection.execute(insert(tokens), row)
@@ -52,13 +79,14 @@ class Tokens:
         statement = select(tokens).where(tokens.c.hash == _hash(secret), tokens.c.revoked.is_(None))
         with self._database.reading() as connection:
             row = connection.execute(statement).one_or_none()
-        return None if row is None else Token(row.name, row.scope, row.created, row.revoked)
+        ended = row is not None and row.expires is not None and row.expires <= self._database.clock()
+        return None if row is None or ended else _token(row)
 
     def all(self) -> list[Token]:
         """By name, good ones and revoked ones."""
         with self._database.reading() as connection:
             rows = connection.execute(select(tokens).order_by(tokens.c.name))
-            return [Token(row.name, row.scope, row.created, row.revoked) for row in rows]
+            return [_token(row) for row in rows]
 
     def revoke(self, name: str) -> None:
         """Note when it was revoked."""
@@ -68,6 +96,16 @@ class Tokens:
             connection.execute(update(tokens).where(*good).values(revoked=self._database.clock()))
         if known is None:
             raise InputError(f"there is no token {name!r}")
+
+
+def _token(row: Row[Any]) -> Token:
+    limits = None if row.experiments is None else tuple(json.loads(row.experiments))
+    return Token(row.name, row.scope, row.created, row.revoked, row.expires, limits)
+
+
+def _limit(experiment: str) -> str:
+    check_id(experiment.removesuffix("*") or "all")
+    return experiment
 
 
 def _hash(secret: str) -> str:

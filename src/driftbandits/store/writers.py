@@ -12,20 +12,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Update, select, update
+from sqlalchemy import Connection, Row, Update, delete, select, update
 
 from driftbandits.errors import InputError
+from driftbandits.live.clocks import keep_time
 from driftbandits.live.decisions import Changed, Corrected, Event, Outcome, UnknownDecisionError
 from driftbandits.live.session import Session
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError
-from driftbandits.store.experiments import Experiment, redeclare
+from driftbandits.store.experiments import Experiment, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.log import RARE, Log, Rows, row_of
-from driftbandits.store.schema import writers
+from driftbandits.store.schema import answers as kept_answers
+from driftbandits.store.schema import changes, events, snapshots, views, writers
 
+OWNED = (events, changes, snapshots, views, kept_answers)
+"""Tables of what belongs to an experiment."""
 logger = logging.getLogger("driftbandits.store")
 SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
 # Arrays make one statement of any number of rows: one round trip, and planned once.
@@ -159,6 +163,18 @@ class Writers:
         self.append([(writer, [Corrected(step, reward, now) for step, reward in corrections])], [])
         return self.reload(writer)
 
+    def delete(self, writer: Writer) -> None:
+        """Erase the experiment and all that belongs to it."""
+        key = writer.experiment.key
+        with self._database.writing() as connection:
+            if _locked_head(connection, key).epoch != writer.epoch:
+                raise _fenced([writer])
+            for table in OWNED:
+                connection.execute(delete(table).where(table.c.experiment == key))
+            gone = {"epoch": writer.epoch + 1, "holder": None, "url": None, "lease_until": 0.0, "last_seq": 0}
+            connection.execute(_mine(key, writer.epoch).values(gone))
+            erase(connection, key)
+
     def snapshot(self, writer: Writer, taken: Snapshot) -> None:
         """Save a snapshot, if the log holds what it is of."""
         with self._database.writing() as connection:
@@ -177,7 +193,7 @@ class Writers:
         """From the log as it was when the epoch became ours: from then on it is ours alone to append to."""
         session, saved = self._history.session(experiment, head.last_seq)
         session.journal = []
-        wrong = session.keep_time(experiment.created)
+        wrong = keep_time(session, experiment.created)
         if wrong:
             logger.warning("%s: %s", experiment.id, wrong)
         return Writer(experiment, head.epoch + 1, head.last_seq, session, saved)

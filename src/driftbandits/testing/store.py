@@ -262,10 +262,11 @@ class StoreContract(ABC):
         writer = store.correct(writer, [(12, 0.5)])  # and once more
         again = self.store()
         again.clock = lambda: store.clock() + 100
-        assert again.acquire(name).session.snapshot() == fold(store, name).snapshot() == writer.session.snapshot()
+        taken = again.acquire(name)
+        assert taken.session.snapshot() == fold(store, name).snapshot() == writer.session.snapshot()
+        again.release(taken)
         refused(InputError, "no reward that could be corrected", lambda: store.correct(writer, [(31, 1.0)]))
         refused(InputError, "no reward that could be corrected", lambda: store.correct(writer, [(99, 1.0)]))
-        store.release(writer)
         with store.open(name) as durable:
             refused(InputError, "no Decision", lambda: durable.correct("nonsense", 1.0))
             durable.correct(f"{name}-30", 0.25)
@@ -396,6 +397,44 @@ class StoreContract(ABC):
         assert store.token(secret) is None
         assert [token.revoked is not None for token in store.tokens() if token.name == name] == [True]
         refused(InputError, "no token", lambda: store.revoke_token("nobody-knows-me"))
+
+    def test_tokens_end_and_may_be_for_some_experiments(self) -> None:
+        store = self.store()
+        name, now = f"contract-{secrets.token_hex(6)}", store.clock()
+        secret = store.add_token(name, "read", expires=now + 60, experiments=["button", "eu-*"])
+        found = store.token(secret)
+        assert found is not None
+        assert [found.is_for(id) for id in ("button", "eu-1", "button2", "us-1")] == [True, True, False, False]
+        store.clock = lambda: now + 61
+        assert store.token(secret) is None
+        refused(InputError, "must end after now", lambda: store.add_token("late", "read", expires=now))
+        refused(InputError, "for no experiment", lambda: store.add_token("none", "read", experiments=[]))
+
+    def test_a_deleted_experiment_leaves_nothing(self) -> None:
+        from driftbandits.store import FencedError
+
+        store = self.store()
+        old = store.acquire(self.new(store))
+        name, key = old.experiment.id, old.experiment.key
+        self.pairs(store, old, 3)
+        store.snapshot(old)
+        store.delete(old)
+        assert name not in [each.id for each in store.experiments()]
+        refused(InputError, "no experiment", lambda: store.experiment(name))
+        refused(FencedError, "", lambda: store.append([(old, [Asked(4, 0, 1.0, None, None)])]))
+        again = store.create(name, arms=ARMS)
+        assert (again.key != key, again.last_seq, list(store.events(name))) == (True, 0, [])
+        assert store.acquire(name).session.step == 0
+        store.note("me", "deleted", name, {"why": "asked to"})
+        assert [deed.details for deed in store.deeds() if deed.experiment == name] == [{"why": "asked to"}]
+
+    def test_what_is_whole_has_nothing_wrong(self) -> None:
+        store = self.store()
+        writer = store.acquire(self.new(store))
+        self.pairs(store, writer, 5)
+        store.compact()
+        store.try_to_write()
+        assert [wrong for wrong in store.check() if writer.experiment.id in wrong] == []
 
 
 def fold(store: Store, name: str) -> Session:

@@ -63,6 +63,10 @@ class Committer:
             self._loop.call_soon(self._begin)
         return batch
 
+    def count_staged(self) -> int:
+        """How many experiments have events that wait for the next commit."""
+        return len(self._staged)
+
     async def close(self) -> None:
         """Wait for what is on its way."""
         while self._busy:

@@ -48,9 +48,11 @@ class Holdings:
         """The dashboard's lists, for all who look at the same time: when each was begun, and its text."""
         self._threads = ThreadPoolExecutor(4, "store")
         self._slow_threads = ThreadPoolExecutor(4, "slow")
-        self._leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
+        self.leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
         self._pruned = -settings.keep_answers
         self._ticking = asyncio.create_task(self._tick_for_ever())
+        metrics.gauge("lease_age_seconds", "Since leases were renewed.", lambda: store.clock() - self.leases.renewed)
+        metrics.gauge("staged_experiments", "Experiments with events for the next commit.", self.committer.count_staged)
         metrics.watch(lambda: (len(self.held), sum(held.session.open for held in self.held.values())))
 
     async def in_thread(self, work: Callable[..., Found], *arguments: object) -> Found:
@@ -103,12 +105,8 @@ class Holdings:
 
     async def correct(self, id: str, corrections: list[tuple[int, float | None]]) -> None:
         """Correct rewards; requests to this experiment wait until all is learnt anew."""
-        while True:
-            held = await self.get(id)
-            held.check_tells()
-            if held.at_rest:
-                break
-            await self.committer.durable(held)
+        held = await self._at_rest(id)
+        held.check_tells()
 
         def fold_anew() -> tuple[Writer, View]:
             writer = self.store.correct(held.writer, corrections)
@@ -121,6 +119,23 @@ class Holdings:
         except BaseException as error:
             self.committer.throw_away(held, error)
             raise
+
+    async def delete(self, id: str) -> None:
+        """Delete an experiment and its data; requests that wait for it are told that there is none."""
+        held = await self._at_rest(id)
+
+        def erase() -> None:
+            self.store.delete(held.writer)
+            held.lost = True
+
+        await self._by_itself(held, erase)
+        log.warning("deleted", experiment=id)
+
+    async def _at_rest(self, id: str) -> Held:
+        """The experiment, once all that it did is on disk."""
+        while not (held := await self.get(id)).at_rest:
+            await self.committer.durable(held)
+        return held
 
     async def _by_itself(self, held: Held, work: Callable[[], Found]) -> Found:
         """Do something to a Session in a thread. Until it is done nobody else has it."""
@@ -210,7 +225,9 @@ class Holdings:
             self._pruned = now
             await self.in_thread(self.store.prune_answers, self.settings.keep_answers)
 
-    def _lost(self, held: Held) -> None:
+    def _lost(self, held: Held, writer: Writer) -> None:
+        if held.writer is not writer or held.id in self._alone:
+            return  # it was this service itself that took over, to fold a log anew
         log.warning("another service took over", experiment=held.id)
         held.lost = True
         if self.held.get(held.id) is held:
@@ -244,6 +261,6 @@ class Holdings:
             self._let_go(held)
         if self._letting_go:
             await asyncio.wait(list(self._letting_go.values()))
-        self._leases.close()
+        self.leases.close()
         self._threads.shutdown()
         self._slow_threads.shutdown()

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.logs import rarely
-from driftbandits.store import Store, StoreError
+from driftbandits.store import Store, StoreError, Writer
 
 
 class Leases:
     """Renews, three times in a lease. ``lost`` is called on the event loop for each that another service took."""
 
-    def __init__(self, store: Store, held: Callable[[], list[Held]], lost: Callable[[Held], None]) -> None:
+    def __init__(self, store: Store, held: Callable[[], list[Held]], lost: Callable[[Held, Writer], None]) -> None:
         self._store, self._held, self._lost = store, held, lost
         self._loop = asyncio.get_running_loop()
         self._ended = threading.Event()
@@ -29,13 +29,17 @@ class Leases:
 
     def _renew_for_ever(self) -> None:
         while not self._ended.wait(self._store.lease / 3):
-            by_writer = {held.writer: held for held in self._held()}
-            try:
-                taken = self._store.renew(by_writer)
-                self.renewed = self._store.clock()
-            except StoreError as error:
-                rarely("leases not renewed", error=str(error))
-                continue
-            for writer in taken:
-                if not self._ended.is_set():
-                    self._loop.call_soon_threadsafe(self._lost, by_writer[writer])
+            self.renew()
+
+    def renew(self) -> None:
+        """Renew all, in this thread."""
+        by_writer = {held.writer: held for held in self._held()}
+        try:
+            taken = self._store.renew(by_writer)
+            self.renewed = self._store.clock()
+        except StoreError as error:
+            rarely("leases not renewed", error=str(error))
+            return
+        for writer in taken:
+            if not self._ended.is_set():
+                self._loop.call_soon_threadsafe(self._lost, by_writer[writer], writer)

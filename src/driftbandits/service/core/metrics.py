@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from driftbandits.live.decisions import Outcome
 
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)
+
+
+ROUTES = ("ask", "ask_many", "tell", "tell_many", "other")
+"""Requests are timed by these; streams are not."""
 
 
 class Metrics:
@@ -28,6 +32,15 @@ class Metrics:
             "driftbandits_responses", "HTTP responses, by status.", ["status"], registry=self.registry
         )
         self._by_status: dict[int, Counter] = {}
+        latency = Histogram(
+            "driftbandits_request_seconds",
+            "Time from a request to its response.",
+            ["route"],
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+        self._latency = {route: latency.labels(route) for route in ROUTES}
+        ProcessCollector(registry=self.registry)
         self.commit_seconds = Histogram(
             "driftbandits_commit_seconds", "Time of one commit to disk.", buckets=SECONDS, registry=self.registry
         )
@@ -43,6 +56,14 @@ class Metrics:
         if status not in self._by_status:
             self._by_status[status] = self._responses.labels(status)
         self._by_status[status].inc()
+
+    def time_request(self, route: str, seconds: float) -> None:
+        """How long a request took; ``route`` is one of ROUTES."""
+        self._latency[route].observe(seconds)
+
+    def gauge(self, name: str, about: str, read: Callable[[], float]) -> None:
+        """A number that is read when someone asks."""
+        Gauge(f"driftbandits_{name}", about, registry=self.registry).set_function(read)
 
     def watch(self, loaded: Callable[[], tuple[int, int]]) -> None:
         """``loaded()`` gives the experiments in memory and their open Decisions, when someone asks."""

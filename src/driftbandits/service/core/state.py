@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import HTTPConnection
 
@@ -16,7 +17,7 @@ from driftbandits.service.core.settings import Settings
 from driftbandits.service.http.access import Access
 from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.http.exports import Exports
-from driftbandits.store import Answer, Store
+from driftbandits.store import Answer, Store, Token
 
 
 @dataclass
@@ -54,11 +55,25 @@ class Service:
         return await self.answers.once(held.writer.experiment.key, key, digest, do)
 
 
-async def admit(request: HTTPConnection, scope: str) -> Service:
-    """The service that a request came to, if it may do what needs this scope."""
+async def admit(request: HTTPConnection, scope: str, experiment: str | None = None) -> Service:
+    """The service that a request came to, if it may do what needs this scope, to that experiment."""
     service: Service = request.app.state.service
-    await service.access.check(request, scope)
+    request.scope["token"] = await service.access.check(request, scope, experiment)
     return service
+
+
+def may_see(request: HTTPConnection, experiment: str) -> bool:
+    """Whether the token of a request that was admitted is for that experiment."""
+    token: Token | None = request.scope["token"]
+    return token is None or token.is_for(experiment)
+
+
+async def note(request: HTTPConnection, did: str, experiment: str, details: Any = None) -> None:
+    """Write down who did this."""
+    service: Service = request.app.state.service
+    token: Token | None = request.scope["token"]
+    who = "no token" if token is None else token.name
+    await service.holdings.in_thread(service.store.note, who, did, experiment, details)
 
 
 def idempotency_key(request: HTTPConnection) -> str | None:

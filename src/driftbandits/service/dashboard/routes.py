@@ -22,6 +22,7 @@ from driftbandits.service.core.state import Service, admit
 from driftbandits.service.dashboard.view_json import Cursor, view_json
 from driftbandits.service.http.errors import refuse_for
 from driftbandits.service.http.experiments import show
+from driftbandits.store import Token
 
 STATIC = Path(__file__).parent / "static"
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -76,7 +77,7 @@ def _file(name: str) -> Response:
 @router.get("/v1/policies")
 async def policies(request: Request) -> list[dict[str, Any]]:
     """The policies that an experiment can have, and what each can be told."""
-    await admit(request, "read")
+    await admit(request, "read", "")
     return [
         {
             "name": name,
@@ -104,7 +105,7 @@ async def live(
     after: Annotated[str, Query(max_length=64, description="List experiments behind this id.")] = "",
 ) -> Response:
     """The list of experiments and all about one of them, as server-sent events, for as long as anyone listens."""
-    service = await admit(request, "read")
+    service = await admit(request, "read", experiment)
     stream = _events(request, service, experiment, span, after.replace("\0", ""))
     return StreamingResponse(_with_beats(stream), headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
 
@@ -116,8 +117,9 @@ async def _events(request: Request, service: Service, id: str, span: str, after:
     while not request.app.state.stopping():
         try:
             if tick % LIST_EVERY == 0:
-                await service.access.check(request, "read")  # a token may have been revoked meanwhile
-                news = await _list(service, after)
+                token = await service.access.check(request, "read", id)  # it may have been revoked meanwhile
+                limited = token is not None and token.experiments is not None
+                news = await (_read_list(service, after, token) if limited else _list(service, after))
                 if news != listed:
                     listed = news
                     yield _event("list", news)
@@ -189,7 +191,8 @@ def _frame(held: Held, span: str, have: Cursor | None) -> tuple[str, Cursor, tup
         found, cursor = view_json(held.view, span, have)
         event = _event("view", json.dumps(found, separators=(",", ":"), allow_nan=False))
         held.frames[key] = now, (event, cursor, (held.view.seq, held.view.looked))
-    return held.frames[key][1]
+    made: tuple[str, Cursor, tuple[Any, ...]] = held.frames[key][1]
+    return made
 
 
 async def _list(service: Service, after: str) -> str:
@@ -202,10 +205,12 @@ async def _list(service: Service, after: str) -> str:
     return await asyncio.shield(lists[after][1])
 
 
-async def _read_list(service: Service, after: str) -> str:
+async def _read_list(service: Service, after: str, token: Token | None = None) -> str:
     found = await service.holdings.slowly(service.store.experiments, after, LISTED + 1)
     shown = []
     for each in found[:LISTED]:
+        if token is not None and not token.is_for(each.id):
+            continue
         held = service.holdings.held.get(each.id)
         shown.append(
             {
@@ -216,4 +221,4 @@ async def _read_list(service: Service, after: str) -> str:
                 "alarms": held.view.alarm_count if held else 0,
             }
         )
-    return json.dumps({"experiments": shown, "next": shown[-1]["id"] if len(found) > LISTED else None})
+    return json.dumps({"experiments": shown, "next": found[LISTED - 1].id if len(found) > LISTED else None})

@@ -18,7 +18,7 @@ RANKS = {"read": 0, "write": 1, "admin": 2}
 FRESH = 5.0
 """Seconds for which a token is taken for what it was: so long a revoked one may go on."""
 MOST_CACHED = 10_000
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
+FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
 """What proxies add to requests."""
 
 
@@ -61,14 +61,18 @@ class Access:
         self._holdings, self.needed = holdings, needed
         self._known: dict[str, tuple[float, Token | None]] = {}
 
-    async def check(self, request: HTTPConnection, scope: str) -> None:
-        """Let it pass, or raise NoTokenError or ForbiddenError."""
+    async def check(self, request: HTTPConnection, scope: str, experiment: str | None = None) -> Token | None:
+        """Its token, if it may do this; NoTokenError or ForbiddenError otherwise. None where no tokens are needed.
+
+        What is about one experiment is named in the path, or by ``experiment``; all else shows all experiments, and a
+        token that is for some of them does not do; but "" says that the caller leaves out the others by itself.
+        """
         if not self.needed:
-            proxy = next((name for name in FORWARDED if name in request.headers), None)
+            proxy = next((name for name, _ in request.scope["headers"] if name in FORWARDED), None)
             if proxy is not None:
                 raise ForbiddenError(
-                    f"this came through a proxy, as its header {proxy!r} shows, and --no-auth is for this machine "
-                    "alone: start the service without --no-auth"
+                    f"this came through a proxy, as its header {proxy.decode()!r} shows, and --no-auth is for this "
+                    "machine alone: start the service without --no-auth"
                 )
             host, origin = request.headers.get("host", ""), request.headers.get("origin")
             if not _is_this_machine(host, origin):
@@ -76,7 +80,7 @@ class Access:
                     f"without tokens only this machine may ask; got host {host!r}, origin {origin!r}. Use "
                     "http://127.0.0.1, or create a token"
                 )
-            return
+            return None
         header = request.headers.get("authorization", "")
         kind, _, secret = header.partition(" ")
         if kind.lower() != "bearer" or not secret:
@@ -91,6 +95,13 @@ class Access:
             raise NoTokenError("this token is unknown or revoked: driftbandits token create makes a new one")
         if RANKS[token.scope] < RANKS[scope]:
             raise ForbiddenError(f"this needs a token of scope {scope}; {token.name!r} has scope {token.scope}")
+        if token.experiments is not None and experiment != "":
+            named = request.scope.get("path_params", {}).get("experiment") if experiment is None else experiment
+            if named is None or not token.is_for(named):
+                raise ForbiddenError(
+                    f"the token {token.name!r} is for the experiments {', '.join(token.experiments)} only"
+                )
+        return token
 
 
 @lru_cache

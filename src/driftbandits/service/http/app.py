@@ -38,6 +38,7 @@ def create_app(settings: Settings | None = None) -> Gate:
             holdings = Holdings(store, settings, metrics)
             answers, access = Answers(holdings), Access(holdings, needed)
             exports, probe = Exports(store), Probe(store)
+            metrics.gauge("running_exports", "Exports that are being sent.", lambda: exports.running)
             app.state.service = Service(settings, store, metrics, holdings, answers, access, exports, probe)
             yield
             exports.close()
@@ -59,6 +60,7 @@ def create_app(settings: Settings | None = None) -> Gate:
     app.include_router(decisions.fast)
     app.include_router(decisions.router)
     app.include_router(experiments.router)
+    app.include_router(experiments.audit)
     app.include_router(reference.router)
     app.include_router(dashboard.router)
     _add_probes(app, metrics)

@@ -14,7 +14,7 @@ from driftbandits.errors import InputError
 from driftbandits.live.decisions import UnknownDecisionError, step_of
 from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.service.core.held import Held
-from driftbandits.service.core.state import Service, admit
+from driftbandits.service.core.state import Service, admit, may_see, note
 from driftbandits.service.http import models
 from driftbandits.service.http.answers import LONGEST_KEY, digest_of
 from driftbandits.service.http.defaults import declared
@@ -25,6 +25,7 @@ from driftbandits.store.answers import NO_EXPERIMENT
 from driftbandits.store.experiments import check_id
 
 router = APIRouter(prefix="/v1/experiments", tags=["Experiments"], responses=REFUSALS)
+audit = APIRouter(tags=["Experiments"])
 KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 SHOW = TypeAdapter(models.Experiment)
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY)]
@@ -33,7 +34,7 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 @router.post("", status_code=201, response_model=models.Experiment)
 async def create(request: Request, new: models.NewExperiment, key: Key = None) -> Response:
     """Create an experiment."""
-    service = await admit(request, "admin")
+    service = await admit(request, "admin", new.id)
     policy = _policy(new)
     settings = declared(new, policy)
 
@@ -52,9 +53,9 @@ async def create(request: Request, new: models.NewExperiment, key: Key = None) -
             return await service.holdings.in_thread(make, keep)
 
         text = await service.answers.once(NO_EXPERIMENT, key, digest, do)
-    return Response(
-        text, 201, {"Location": f"{service.settings.root_path}/v1/experiments/{new.id}"}, "application/json"
-    )
+    await note(request, "created", new.id, new.model_dump(mode="json", exclude={"id"}, exclude_unset=True))
+    where = f"{service.settings.root_path}/v1/experiments/{new.id}"
+    return Response(text, 201, {"Location": where}, "application/json")
 
 
 @router.get("")
@@ -64,10 +65,10 @@ async def list_experiments(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> models.Experiments:
     """Experiments in the order of their ids."""
-    service = await admit(request, "read")
+    service = await admit(request, "read", "")
     found = await service.holdings.in_thread(service.store.experiments, after.replace("\0", ""), limit + 1)
-    shown = [show(service, each) for each in found[:limit]]
-    return models.Experiments(experiments=shown, next=shown[-1].id if len(found) > limit else None)
+    shown = [show(service, each) for each in found[:limit] if may_see(request, each.id)]
+    return models.Experiments(experiments=shown, next=found[limit - 1].id if len(found) > limit else None)
 
 
 @router.get("/{experiment}")
@@ -90,6 +91,7 @@ async def change(request: Request, experiment: str, changes: models.Changes) -> 
         return ""
 
     await service.holdings.durably(held, work)
+    await note(request, "changed", experiment, given)
     return show(service, await _stored(service, experiment))
 
 
@@ -102,7 +104,27 @@ async def correct(request: Request, experiment: str, body: models.Corrections) -
         if step is None:
             raise UnknownDecisionError(f"there is no Decision {each.id!r} in {experiment!r}")
     await service.holdings.correct(experiment, [(step or 0, each.reward) for step, each in steps])
+    await note(request, "corrected", experiment, body.model_dump()["corrections"][:100])
     return show(service, await _stored(service, experiment))
+
+
+@router.delete("/{experiment}", status_code=204)
+async def delete(
+    request: Request,
+    experiment: str,
+    confirm: Annotated[str, Query(max_length=64, description="The same id once more.")] = "",
+) -> Response:
+    """Delete it and all its data, for ever."""
+    service = await admit(request, "admin")
+    stored = await _stored(service, experiment)
+    if confirm != experiment:
+        raise InputError(
+            f"this deletes {stored.last_seq:,} events of {experiment!r} for ever; if you mean it, add "
+            f"?confirm={experiment}"
+        )
+    await service.holdings.delete(experiment)
+    await note(request, "deleted", experiment)
+    return Response(status_code=204)
 
 
 @router.post("/{experiment}/pause")
@@ -137,11 +159,24 @@ async def export(
     return StreamingResponse(pieces, headers=named, media_type=KINDS[format])
 
 
+@audit.get("/v1/audit", responses=REFUSALS)
+async def deeds(
+    request: Request,
+    after: Annotated[int, Query(ge=0, description="Begin behind this number.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[models.Deed]:
+    """Who created, changed, corrected, paused, archived or deleted what."""
+    service = await admit(request, "admin")
+    found = await service.holdings.in_thread(service.store.deeds, after, limit)
+    return [models.Deed(**deed._asdict()) for deed in found]
+
+
 async def _set_status(request: Request, id: str, status: str) -> models.Experiment:
     service = await admit(request, "admin")
     held = await service.holdings.get(id)  # only the service that makes its Decisions can stop them
     await service.holdings.in_thread(service.store.set_status, id, status)
     held.status = status
+    await note(request, status, id)
     return show(service, await _stored(service, id))
 
 

@@ -7,6 +7,7 @@ import io
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import IO, cast
 
 import structlog
 
@@ -69,7 +70,7 @@ class Exports:
 
     def _write(self, id: str, format: str, pipe: Pipe) -> None:
         try:
-            self._store.stream(id, format, pipe)
+            self._store.stream(id, format, cast("IO[bytes]", pipe))
         finally:
             pipe.end()
 

@@ -6,6 +6,7 @@ request as it is, so nothing is lost when they are called from here; FastAPI des
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
@@ -57,16 +58,20 @@ class Gate:
             endpoint = self._shortcuts.get(verb)
             if endpoint is not None:
                 scope["path_params"], scope["app"] = {"experiment": id}, self.app
+                began = time.perf_counter()
                 try:
                     response = await endpoint(Request(scope, receive))
                 except Exception as error:
                     response = refuse_for(error, path)
                 await self._respond(response, scope, receive, send)
+                self._metrics.time_request(verb, time.perf_counter() - began)
                 return
+        began = time.perf_counter()
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._metrics.count_response(message["status"])
+                self._metrics.time_request("other", time.perf_counter() - began)
             await send(message)
 
         await self.app(scope, receive, counted)

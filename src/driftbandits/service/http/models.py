@@ -172,6 +172,17 @@ class Experiments(BaseModel):
     next: str | None
 
 
+class Deed(BaseModel):
+    """What someone did to an experiment; ``who`` is the token's name, ``details`` what was given."""
+
+    number: int
+    time: float
+    who: str
+    did: str
+    experiment: str | None
+    details: Any
+
+
 class Error(BaseModel):
     """A refusal. ``message`` names the value, the limit and what to do."""
 

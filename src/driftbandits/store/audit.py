@@ -1,0 +1,45 @@
+"""Who created, changed, corrected, paused, archived or deleted what, and when. Asks and rewards are in the log."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from sqlalchemy import insert, select
+
+from driftbandits.store.database import Database
+from driftbandits.store.schema import audit
+
+
+class Deed(NamedTuple):
+    """What someone did: ``who`` is a token's name, ``details`` what was given."""
+
+    number: int
+    time: float
+    who: str
+    did: str
+    experiment: str | None
+    details: Any
+
+
+class Audit:
+    """The deeds, in order; rows are added, never changed."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def note(self, who: str, did: str, experiment: str | None, details: Any) -> None:
+        """One more."""
+        row = {"time": self._database.clock(), "who": who, "did": did, "experiment": experiment}
+        with self._database.writing() as connection:
+            connection.execute(insert(audit), row | {"details": None if details is None else json.dumps(details)})
+
+    def listed(self, after: int, limit: int) -> list[Deed]:
+        """So many behind number ``after``."""
+        statement = select(audit).where(audit.c.number > after).order_by(audit.c.number).limit(limit)
+        with self._database.reading() as connection:
+            rows = connection.execute(statement).all()
+        return [
+            Deed(row.number, row.time, row.who, row.did, row.experiment, row.details and json.loads(row.details))
+            for row in rows
+        ]

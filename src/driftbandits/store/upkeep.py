@@ -1,0 +1,66 @@
+"""What an operator does with a database: check it, copy it, give back room."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from sqlalchemy import func, select
+
+from driftbandits._common.files import written_whole
+from driftbandits.errors import InputError
+from driftbandits.store.database import Database
+from driftbandits.store.errors import StoreError
+from driftbandits.store.experiments import Experiment, Experiments
+from driftbandits.store.history import History
+from driftbandits.store.log import Log
+from driftbandits.store.schema import changes, events
+
+
+def check(database: Database, log: Log, history: History, experiments: Experiments) -> list[str]:
+    """What is wrong, a sentence each; all logs are read, and folded from their last snapshots."""
+    found = []
+    if not database.is_postgres:
+        with database.reading() as connection:
+            said = connection.exec_driver_sql("PRAGMA integrity_check(5)").scalars().all()
+        found += [f"the file is damaged: {line}" for line in said if line != "ok"]
+    for experiment in experiments.listed("", None):
+        try:
+            found += _wrong(database, history, experiment)
+        except (StoreError, InputError) as error:
+            found.append(f"{experiment.id}: {getattr(error, 'reason', None) or error}")
+    return found
+
+
+def _wrong(database: Database, history: History, experiment: Experiment) -> list[str]:
+    count = 0
+    with database.reading() as connection:
+        for table in (events, changes):
+            mine = table.c.experiment == experiment.key, table.c.seq.between(1, experiment.last_seq)
+            count += connection.execute(select(func.count()).select_from(table).where(*mine)).scalar_one()
+    if count != experiment.last_seq:
+        return [f"{experiment.id}: the log should have {experiment.last_seq:,} events, and has {count:,}"]
+    session, _ = history.session(experiment, experiment.last_seq)
+    return [] if session.seq == experiment.last_seq else [f"{experiment.id}: the log folds to {session.seq:,} events"]
+
+
+def backup(database: Database, path: str | os.PathLike[str]) -> None:
+    """A copy of an SQLite file that is whole, synced, and there only when it is complete."""
+    if database.is_postgres:
+        raise InputError("PostgreSQL has its own way: pg_dump --format=custom --file=FILE DATABASE")
+    if Path(path).exists():
+        raise InputError(f"{os.fspath(path)} exists already: name a new file")
+    with written_whole(path) as temporary, database.alone() as source:
+        with closing(sqlite3.connect(temporary)) as target:
+            source.backup(target)
+        os.chmod(temporary, 0o600)
+
+
+def compact(database: Database) -> None:
+    """VACUUM, which both databases know; SQLite's log file is emptied too."""
+    with database.alone() as driver:
+        driver.execute("VACUUM")
+        if not database.is_postgres:
+            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
