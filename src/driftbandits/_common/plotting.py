@@ -129,8 +129,9 @@ def is_narrow(axes: Axes) -> bool:
 
 
 def ticks_across(axes: Axes) -> int:
-    """How many numbers such as 100,000 fit below axes."""
-    return max(2, min(6, int(width_of(axes) / 0.7)))
+    """How many numbers such as 100,000 fit below axes; beside many curves the legend takes half of the width."""
+    beside = len(axes.get_legend_handles_labels()[1]) > MOST_INSIDE and not is_narrow(axes)
+    return max(2, min(6, int(width_of(axes) / (1.4 if beside else 0.7))))
 
 
 def place_legend(figure: Figure, axes: Axes, ours: bool, note: str = "") -> None:

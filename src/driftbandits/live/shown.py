@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,9 +28,13 @@ def as_html(kind: str, facts: Mapping[str, Any], arms: Sequence[str], belief: Be
     if belief.estimate is None or belief.low is None or belief.high is None:
         return shown
     numbers = zip(belief.estimate, belief.low, belief.high, strict=True)
-    rows = [(arm, *(written(float(value)) for value in row)) for arm, row in zip(arms, numbers, strict=True)]
+    rows = [(arm, *(_known(value) for value in row)) for arm, row in zip(arms, numbers, strict=True)]
     more = f"and {len(arms) - MOST_SHOWN:,} more arms" if len(arms) > MOST_SHOWN else ""
     return shown + html_table(["arm", "estimate", "low", "high"], rows[:MOST_SHOWN], note=more)
+
+
+def _known(value: float) -> str:
+    return written(float(value)) if math.isfinite(value) else ""
 
 
 def listed(arms: Sequence[str]) -> str:

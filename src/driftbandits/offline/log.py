@@ -67,11 +67,9 @@ def read_log(
     >>> log.names, log.arms.tolist(), log.rewards.tolist()
     (('a', 'b'), [0, 1, 0], [1.0, 0.5, nan])
     """
-    import polars as pl
-
     if isinstance(source, Log):
         return source
-    if is_frame(source) or isinstance(source, pl.LazyFrame):
+    if is_frame(source):
         return _checked(_renamed(as_polars(source), columns, "the log"), "the log")
     if not isinstance(source, (str, os.PathLike)):
         raise InputError(f"a log is a file or a data frame; got {type(source).__name__}")
