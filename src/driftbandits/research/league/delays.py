@@ -78,7 +78,7 @@ def play_delays(settings: Settings, out: Path, workers: int | None = None, again
     """One row for each match, setting, policy and run: its regret. What was played before is read from its files."""
     import polars as pl
 
-    parts = list(_parts(settings, workers))
+    parts = list(_parts(settings))
     tables: list[pl.DataFrame] = []
     with warnings.catch_warnings(), progress(parts) as shown:
         warnings.simplefilter("ignore", FeasibilityWarning)
@@ -91,7 +91,7 @@ def play_delays(settings: Settings, out: Path, workers: int | None = None, again
     return pl.concat(tables)
 
 
-def _parts(settings: Settings, workers: int | None) -> Iterator[Part]:
+def _parts(settings: Settings) -> Iterator[Part]:
     for match in matches(settings.horizon):
         if match.name in WHERE:
             name = "late-" + re.sub(r"[^a-z0-9]+", "-", match.name)
