@@ -13,7 +13,7 @@ import pytest
 import driftbandits as db
 from driftbandits.offline.log import read_log
 
-ROWS = {
+ROWS: dict[str, Any] = {
     "step": [3, 1, 2, 4],
     "arm": ["b", "a", "b", "a"],
     "reward": [0.5, 1.0, None, 0.0],
@@ -38,15 +38,15 @@ def test_every_form_is_the_same_log(form: str, dated: bool, tmp_path: Path) -> N
     rows = ROWS | ({"step": pd.to_datetime(TIMES).to_list()} if dated else {})
     for columns, table in ((None, rows), (THEIRS, named(rows))):
         arm = "arm" if columns is None else "variant"
-        source: Any = {
-            "polars": lambda table=table: pl.DataFrame(table),
-            "lazy": lambda table=table: pl.LazyFrame(table),
-            "pandas": lambda table=table: pd.DataFrame(table),
-            "categories": lambda table=table, arm=arm: pd.DataFrame(table).astype({arm: "category"}),
-            "mapping": lambda table=table: table,
-            "csv": lambda table=table: as_file(tmp_path, table),
-        }[form]()
-        log = read_log(source, columns)
+        forms: dict[str, Any] = {
+            "polars": pl.DataFrame(table),
+            "lazy": pl.LazyFrame(table),
+            "pandas": pd.DataFrame(table),
+            "categories": pd.DataFrame(table).astype({arm: "category"}),
+            "mapping": table,
+            "csv": as_file(tmp_path, table),
+        }
+        log = read_log(forms[form], columns)
         assert log.names == ("a", "b")
         assert log.arms.tolist() == [0, 1, 1, 0]
         np.testing.assert_array_equal(log.rewards, [1.0, np.nan, 0.5, 0.0])

@@ -60,8 +60,13 @@ def test_an_error_that_is_meant_is_one_line() -> None:
 
 def test_figures_are_handed_over() -> None:
     seen: list[object] = []
+
+    def shown(figure: object) -> str:
+        seen.append(figure)
+        return ""
+
     code = "from matplotlib.figure import Figure\nFigure()"
-    run_page(f"```python\n{code}\n```\n", lambda figure: str(seen.append(figure)))
+    run_page(f"```python\n{code}\n```\n", shown)
     assert len(seen) == 1
 
 

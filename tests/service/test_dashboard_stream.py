@@ -39,7 +39,7 @@ def test_there_is_a_sign_of_life_while_an_experiment_loads(monkeypatch: pytest.M
 def test_pages_that_look_at_the_same_time_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """300 open pages cost little more than one: the Store is read once for all, and so is each new picture made."""
     lists, pictures = list[str](), list[object]()
-    read, draw = Store.experiments, routes.view_json
+    read, draw = Store.experiments, routes.view_json  # type: ignore[attr-defined]
 
     def counted_read(store: Store, after: str = "", limit: int | None = None) -> Any:
         lists.append(after)

@@ -44,8 +44,9 @@ class ShownFigure(Figure):
         from matplotlib import pyplot
 
         if self.canvas.manager is None:
-            pyplot.figure(FigureClass=lambda *_, **__: self)  # pyplot's window, for this figure
-        if type(self.canvas.manager).show is FigureManagerBase.show:
+            same: Any = lambda *_, **__: self  # noqa: E731
+            pyplot.figure(FigureClass=same)  # pyplot's window, for this figure
+        if getattr(type(self.canvas.manager), "show", None) is FigureManagerBase.show:
             pyplot.close(self)
             raise InputError(
                 f"no window can be opened here (matplotlib's backend is {mpl.get_backend()}): save the figure, as in "

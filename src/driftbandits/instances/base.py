@@ -174,7 +174,7 @@ class Instance:
         with written_whole(path) as temporary:
             if ending == ".npz":
                 with temporary.open("wb") as file:  # given a name, numpy would add its own ending to "means.NPZ"
-                    named = {} if self.named_arms is None else {"arms": np.array(self.named_arms)}
+                    named: Any = {} if self.named_arms is None else {"arms": np.array(self.named_arms)}
                     np.savez_compressed(file, means=self.means, **named)
             else:
                 import polars as pl
@@ -266,7 +266,7 @@ def _checked(means: Any) -> Array:
         )
     wrong = ~((table >= 0) & (table <= 1))
     if wrong.any():
-        step, arm = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        step, arm = map(int, np.unravel_index(int(wrong.argmax()), wrong.shape))
         raise InputError(f"every mean must lie in [0, 1]; arm {arm} at step {step + 1} has {table[step, arm]:g}")
     table.flags.writeable = False
     return table

@@ -135,7 +135,7 @@ class AutoUCB(Policy):
         """Mean and deviation of each arm's mixture of filters, its slope, and the next crossing that follows."""
         arms = state.arms
         mean, deviation, slope = (np.full(len(arms), np.nan) for _ in range(3))
-        for arm in np.flatnonzero(arms.last > 0):
+        for arm in map(int, np.flatnonzero(arms.last > 0)):
             parts = _mixture(state, arm, 0)
             mean[arm] = parts.weight @ parts.mean
             deviation[arm] = math.sqrt(parts.weight @ (parts.variance + (parts.mean - mean[arm]) ** 2))
