@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -127,3 +129,12 @@ def test_rivers_arms_must_stay() -> None:
     policy.pull(["red", "blue"])
     with pytest.raises(db.InputError, match="the arms must stay"):
         policy.pull(["red", "green"])
+
+
+def test_the_page_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "interop.md").read_text(encoding="utf-8")
+    found: dict[str, Any] = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), found)
+    assert set(found["result"].regret) == {"ours", "river", "MABWiser"}
+    assert {trial.state.name for trial in found["study"].trials} == {"COMPLETE", "PRUNED"}
+    assert 20 <= found["study"].best_params["window"] <= 1_000
