@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 from driftbandits.errors import FeasibilityWarning
+from driftbandits.theory.feasibility import why_never_tight
 from naive import NaiveSnoozeIt
 
 DRIFTS = st.sampled_from([0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])

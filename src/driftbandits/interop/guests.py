@@ -96,7 +96,7 @@ class _MABWiser(Guest):
 
     def _select(self, state: Run) -> int:
         fitted = len(state.first) == state.n_arms
-        return state.policy.predict() if fitted else len(state.first)  # type: ignore[no-any-return]
+        return state.policy.predict() if fitted else len(state.first)
 
     def _update(self, state: Run, arm: int, reward: float) -> None:
         if len(state.first) == state.n_arms:

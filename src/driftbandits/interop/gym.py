@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from driftbandits._common.checks import check_whole
 from driftbandits._common.extras import needs
@@ -35,7 +35,7 @@ class BanditEnv(gymnasium.Env):  # type: ignore[misc]
     (0.9, 0.0, False)
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self, instance: Instance, noise: Noise | None = None) -> None:
         self.instance = check_instance(instance)
