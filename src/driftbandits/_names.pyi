@@ -1,4 +1,5 @@
 from . import instances as instances
+from . import interop as interop
 from . import testing as testing
 from ._compile.kernels import kernel as kernel
 from .errors import DriftbanditsError as DriftbanditsError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 from driftbandits.errors import FeasibilityWarning
+from driftbandits.theory.feasibility import why_never_tight
 from naive import NaiveSnoozeIt
 
 DRIFTS = st.sampled_from([0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])
@@ -211,3 +213,25 @@ def test_shortest_window_is_computed_not_remembered() -> None:
     """72 ln 162,755 is 864.00009: one more step than it looks."""
     assert db.SnoozeIt(162_755, 1e-5).parameters(2)["shortest_window"] == 865
     assert db.SnoozeIt(162_754, 1e-5).parameters(2)["shortest_window"] == 864 + (72 * math.log(162_754) > 864)
+
+
+@pytest.mark.parametrize("kind", [db.SnoozeItTight, db.SnoozeItK])
+def test_the_tight_forms_warn_exactly_when_rewards_in_0_1_can_never_lead_to_a_snooze(kind: Any) -> None:
+    """Rewards 0 and 1, the clearest there are, lead to a snooze just below the drift of the warning, and not above."""
+    horizon, low, high = 2_000, 1e-4, 0.1
+    for _ in range(40):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if why_never_tight("it", horizon, middle, 1.0) is None else (low, middle)
+    with pytest.warns(FeasibilityWarning, match="can never snooze .* while rewards lie in"):
+        never = kind(horizon, high * 1.0001)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        may = kind(horizon, low * 0.9999)
+    for policy, snoozes in ((never, False), (may, True)):
+        play, arms = db.Online(policy, 2), []
+        for _ in range(400):
+            arms.append(play.select())
+            play.update(arms[-1], float(arms[-1]))
+        assert any(one == other for one, other in pairwise(arms)) is snoozes
+    with pytest.warns(FeasibilityWarning, match="test can never pass"):
+        kind(20, 0.0)

@@ -207,7 +207,10 @@ def shown(value: Any) -> str:
         return f"about {'-' * (value < 0)}10^{math.log10(abs(value)):.0f}"
     if isinstance(shape := getattr(value, "shape", None), tuple) and shape:
         return f"{type(value).__name__} of shape {shape}"  # an array, a data frame
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # someone else's; river's policies have no repr before their first pull
+        text = f"an object of {type(value).__name__}"
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
