@@ -21,7 +21,7 @@ def code_cells(notebook: Any) -> list[Any]:
 
 
 def test_every_cell_runs_and_every_figure_is_a_picture(tmp_path: Path) -> None:
-    notebook: Any = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    notebook: Any = nbformat.read(NOTEBOOK, as_version=4)
     assert not any(cell.outputs or cell.execution_count for cell in code_cells(notebook))  # kept without outputs
     client = NotebookClient(
         notebook,
