@@ -44,9 +44,10 @@ class ShownFigure(Figure):
         from matplotlib import pyplot
 
         if self.canvas.manager is None:
-            same: Any = lambda *_, **__: self  # noqa: E731
-            pyplot.figure(FigureClass=same)  # pyplot's window, for this figure
-        if getattr(type(self.canvas.manager), "show", None) is FigureManagerBase.show:
+            adopt: Any = lambda *_, **__: self  # noqa: E731 - stands for a class: pyplot's window is for this figure
+            pyplot.figure(FigureClass=adopt)
+        manager: Any = type(self.canvas.manager)
+        if manager.show is FigureManagerBase.show:
             pyplot.close(self)
             raise InputError(
                 f"no window can be opened here (matplotlib's backend is {mpl.get_backend()}): save the figure, as in "

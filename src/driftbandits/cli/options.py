@@ -39,20 +39,14 @@ Whole = Annotated[int, Parameter(converter=_whole)]
 def read_instance(name: str, settings: dict[str, Any] | None = None) -> Any:
     """An instance of a family, with these settings, or the one in a file."""
     from driftbandits import instances
-    from driftbandits._common.checks import did_you_mean
+    from driftbandits.instances.given import as_instance
 
-    known = sorted(set(instances.FAMILIES) - {"table"})
-    if name in known:
+    if name in instances.FAMILIES and name != "table":
         check_parameters(name, instances.FAMILIES[name], settings or {})
         return instances.FAMILIES[name](**(settings or {}))
     if settings:
         raise InputError(f"--set {name}.{next(iter(settings))} is for families of instances, and {name} is a file")
-    if Path(name).suffix:
-        return instances.table(name)
-    hint = did_you_mean(name, known)
-    raise InputError(
-        f"unknown instance {name!r}; {hint}known: {', '.join(known)}; or name a file ending in .csv, .parquet or .npz"
-    )
+    return as_instance(name)
 
 
 def check_parameters(name: str, make: Any, settings: dict[str, Any]) -> None:

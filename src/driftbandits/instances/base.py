@@ -248,8 +248,9 @@ def column_names(columns: Sequence[str]) -> list[str] | None:
 
 def _checked(means: Any) -> Array:
     if np.ma.is_masked(means):
-        step, arm = (int(place[0]) + 1 for place in np.nonzero(np.atleast_2d(np.ma.getmaskarray(means))))
-        raise InputError(f"every mean must be known; arm {arm - 1} at step {step} is masked: fill it, or cut it off")
+        first = [int(place[0]) for place in np.nonzero(np.atleast_2d(np.ma.getmaskarray(means)))]
+        where = f"arm {first[1]} at step {first[0] + 1}"
+        raise InputError(f"every mean must be known; {where} is masked: fill it, or cut it off")
     try:
         table = np.array(means, dtype=np.float64, order="C")  # a copy: the caller may go on changing theirs
     except (TypeError, ValueError, OverflowError) as error:

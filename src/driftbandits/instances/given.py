@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from driftbandits._common.checks import did_you_mean
 from driftbandits.errors import InputError
 from driftbandits.instances.base import FAMILIES, Instance
 from driftbandits.instances.table import table
@@ -20,7 +21,7 @@ def as_instance(given: Any) -> Instance:
     <Instance instance: T=2, K=2, drift_limit=0.1>
     >>> as_instance("togling")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    driftbandits.errors.InputError: unknown instance 'togling'; known: abrupt, ..., wave; or name a file ...
+    driftbandits.errors.InputError: unknown instance 'togling'; did you mean toggling? known: abrupt, ...
     """
     if isinstance(given, Instance):
         return given
@@ -29,8 +30,11 @@ def as_instance(given: Any) -> Instance:
     if isinstance(given, (str, os.PathLike)):
         if Path(given).suffix:
             return table(given)
-        known = ", ".join(sorted(set(FAMILIES) - {"table"}))
-        raise InputError(f"unknown instance {given!r}; known: {known}; or name a file ending in .csv, .parquet or .npz")
+        known = sorted(set(FAMILIES) - {"table"})
+        raise InputError(
+            f"unknown instance {str(given)!r}; {did_you_mean(str(given), known)}known: {', '.join(known)}; or name a "
+            "file ending in .csv, .parquet or .npz"
+        )
     if callable(given):
         name = getattr(given, "__name__", "it")
         raise InputError(f"{name} is a function that makes an instance: call it, as in {name}()")
