@@ -25,7 +25,7 @@ def test_operations_word_by_word(tmp_path: Path) -> None:
         port = str(probe.getsockname()[1])
     commands = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M))
     assert commands.count("8000") >= 4
-    script = f"trap 'kill $(jobs -p) 2>/dev/null' EXIT\nset -e -m\n{commands.replace('8000', port)}"
+    script = f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\nset -e -m\n{commands.replace('8000', port)}"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "DRIFTBANDITS_PORT": port}
     done = subprocess.run(
