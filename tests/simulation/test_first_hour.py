@@ -69,7 +69,11 @@ def test_instances_by_name(tmp_path: Path) -> None:
         ("UCB1", "togling", "unknown instance 'togling'; did you mean toggling"),
         ("UCB1", db.instances.toggling, r"toggling is a function .*call it, as in toggling\(\)"),
         ("UCB1", 3, "means must have two axes"),
-        ("UCB1", np.ma.array([[0.1, 0.2], [0.3, 0.4]], mask=[[0, 0], [0, 1]]), "arm 1 at step 2 is masked"),
+        (
+            "UCB1",
+            np.ma.array([[0.1, 0.2], [0.3, 0.4]], mask=[[False, False], [False, True]]),
+            "arm 1 at step 2 is masked",
+        ),
     ],
 )
 def test_what_cannot_be_meant(policies: Any, instance: Any, words: str) -> None:

@@ -14,7 +14,8 @@ from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import Match, matches
 from driftbandits.research.report.parts import Part, Settings
 from driftbandits.research.report.progress import progress
-from driftbandits.simulation.simulate import Simulation, simulate
+from driftbandits.simulation.result import Simulation
+from driftbandits.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     import polars as pl
