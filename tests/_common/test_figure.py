@@ -68,7 +68,7 @@ def test_show_opens_a_window_where_there_are_windows(monkeypatch: pytest.MonkeyP
             opened.append("waits")
 
     class Canvas(FigureCanvasAgg):
-        manager_class = Manager  # type: ignore[assignment]
+        manager_class = Manager
 
     windows = ModuleType("windows")
     windows.FigureCanvas = Canvas  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ def test_axes_that_are_given(crowded: db.Simulation) -> None:
         ({"policies": []}, "at least one policy"),
     ):
         with pytest.raises(db.InputError, match=words):
-            crowded.plot(**options)  # type: ignore[arg-type]
+            crowded.plot(**options)
 
 
 def test_an_interactive_figure_has_a_curve_and_a_band_for_each_policy(crowded: db.Simulation) -> None:

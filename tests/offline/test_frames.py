@@ -27,9 +27,14 @@ def named(rows: dict[str, Any]) -> dict[str, Any]:
     return {THEIRS[name]: values for name, values in rows.items()}
 
 
-def as_file(folder: Path, rows: dict[str, Any]) -> Path:
-    pl.DataFrame(rows).write_csv(folder / "log.csv")
-    return folder / "log.csv"
+def in_form(form: str, table: dict[str, Any], arm: str, folder: Path) -> Any:
+    if form == "csv":
+        pl.DataFrame(table).write_csv(folder / "log.csv")
+        return folder / "log.csv"
+    if form == "categories":
+        return pd.DataFrame(table).astype({arm: "category"})
+    kinds: dict[str, Any] = {"polars": pl.DataFrame, "lazy": pl.LazyFrame, "pandas": pd.DataFrame, "mapping": dict}
+    return kinds[form](table)
 
 
 @pytest.mark.parametrize("dated", [False, True])
@@ -37,16 +42,8 @@ def as_file(folder: Path, rows: dict[str, Any]) -> Path:
 def test_every_form_is_the_same_log(form: str, dated: bool, tmp_path: Path) -> None:
     rows = ROWS | ({"step": pd.to_datetime(TIMES).to_list()} if dated else {})
     for columns, table in ((None, rows), (THEIRS, named(rows))):
-        arm = "arm" if columns is None else "variant"
-        forms: dict[str, Any] = {
-            "polars": pl.DataFrame(table),
-            "lazy": pl.LazyFrame(table),
-            "pandas": pd.DataFrame(table),
-            "categories": pd.DataFrame(table).astype({arm: "category"}),
-            "mapping": table,
-            "csv": as_file(tmp_path, table),
-        }
-        log = read_log(forms[form], columns)
+        source = in_form(form, table, "arm" if columns is None else "variant", tmp_path)
+        log = read_log(source, columns)
         assert log.names == ("a", "b")
         assert log.arms.tolist() == [0, 1, 1, 0]
         np.testing.assert_array_equal(log.rewards, [1.0, np.nan, 0.5, 0.0])
