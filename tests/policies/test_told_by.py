@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.cli import main
+from driftbandits.cli import simulate as command
 from driftbandits.policies import make_policy
 from driftbandits.policies.registry import told_by
 from driftbandits.research import bench, pages
@@ -22,8 +22,8 @@ EVERYTHING = ["horizon", "drift", "best_arms"]
 def by_simulate(family: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     made: dict[str, Any] = {}
     monkeypatch.setattr(simulation, "simulate", lambda policies, *_, **__: made.update(policies))
-    monkeypatch.setattr(main, "_print_summary", lambda result: None)
-    main.simulate(family, NAMES)
+    monkeypatch.setattr(command, "_print_summary", lambda result: None)
+    command.simulate(family, NAMES)
     return made
 
 
