@@ -127,12 +127,14 @@ class _Page:
     def python(self, code: str, raises: bool) -> str:
         output = io.StringIO()
         tree = ast.parse(code)
-        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
         error: Exception | None = None
         with contextlib.redirect_stdout(output):
             try:
                 exec(compile(tree, "page", "exec"), self.names)
-                if last is not None:
+                if isinstance(last, ast.Expr):
                     self.value(eval(compile(ast.Expression(last.value), "page", "eval"), self.names))
             except Exception as raised:
                 error = raised

@@ -61,7 +61,12 @@ def test_an_error_that_is_meant_is_one_line() -> None:
 def test_figures_are_handed_over() -> None:
     seen: list[object] = []
     code = "from matplotlib.figure import Figure\nFigure()"
-    run_page(f"```python\n{code}\n```\n", lambda figure: str(seen.append(figure)))
+
+    def show(figure: object) -> str:
+        seen.append(figure)
+        return "shown"
+
+    assert run_page(f"```python\n{code}\n```\n", show).endswith("shown")
     assert len(seen) == 1
 
 
