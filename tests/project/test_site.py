@@ -60,13 +60,13 @@ def test_an_error_that_is_meant_is_one_line() -> None:
 
 def test_figures_are_handed_over() -> None:
     seen: list[object] = []
-
-    def shown(figure: object) -> str:
-        seen.append(figure)
-        return ""
-
     code = "from matplotlib.figure import Figure\nFigure()"
-    run_page(f"```python\n{code}\n```\n", shown)
+
+    def show(figure: object) -> str:
+        seen.append(figure)
+        return "shown"
+
+    assert run_page(f"```python\n{code}\n```\n", show).endswith("shown")
     assert len(seen) == 1
 
 
