@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from test_beyond import SHARED, rewards_of
 
 import driftbandits as db
+from driftbandits.live.explanation import ArmView, Explanation, Overtaking
 from driftbandits.policies._parts import bank
 from naive_autoucb import NaiveAutoUCB
 
@@ -62,3 +64,51 @@ def check_crossing(found: Any, twin: NaiveAutoUCB, mean: np.ndarray[Any, Any]) -
     before, after = ahead(found.steps - 1), ahead(found.steps)
     assert before[found.other] == pytest.approx(max(before), rel=1e-9)
     assert after[found.arm] == pytest.approx(max(after), rel=1e-9)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1_024.0, 0.0), (1_000.0, -5_000.0), (0.01, 3.0)])
+def test_unit_and_origin_do_not_matter(scale: float, offset: float) -> None:
+    """Powers of two change no bit; others only round otherwise, which may exchange arms that are as good as equal."""
+    rewards, pulls = rewards_of("gaussian", 3, 3_000, 3), []
+    for a, b in ((1.0, 0.0), (scale, offset)):
+        play, counts = db.Online(db.AutoUCB(), 3), np.zeros(3)
+        for row in a * rewards + b:
+            arm = play.select()
+            play.update(arm, float(row[arm]))
+            counts[arm] += 1
+        pulls.append(counts)
+    np.testing.assert_allclose(pulls[1], pulls[0], atol=0 if offset == 0 else 30)
+    assert pulls[0].min() > 100
+
+
+def test_equals_are_pulled_in_turn() -> None:
+    play, pulled = db.Online(db.AutoUCB(), 3), []
+    for _ in range(30):
+        pulled.append(play.select())
+        play.update(pulled[-1], 0.5)
+    assert pulled == [0, 1, 2] * 10
+
+
+def test_an_arm_left_alone_is_expected_to_go_on_and_to_overtake() -> None:
+    """Both arms are seen in turn while one falls and one rises; then neither, and the crossing is foretold."""
+    rng, play = np.random.default_rng(1), db.Online(db.AutoUCB(), 2)
+    for step in range(4_300):
+        means = 0.9 - 1e-4 * step, 0.1 + 0.8e-4 * step
+        play.update(step % 2, means[step % 2] + 0.1 * rng.standard_normal())
+    belief = play.policy.belief(play.state)
+    assert belief.slope is not None
+    # Walks have no slope, and weigh something.
+    assert (np.array([0.3, 0.3]) < belief.slope / [-1e-4, 0.8e-4]).all()
+    assert (belief.slope / [-1e-4, 0.8e-4] < 1.3).all()
+    assert belief.crossing is not None
+    assert (belief.crossing.arm, belief.crossing.other) == (1, 0)
+    assert 50 < belief.crossing.steps < 1_500  # they meet at step 4,444, and slopes are expected to fade
+
+
+def test_how_an_overtaking_is_said() -> None:
+    view = ArmView("blue", 0.4, 0.3, 0.5, 0.0, None, 1e-4)
+    why = Explanation("d-1", 1, "red", "exploring", 9, 1.0, None, None, None, None, "policy", (view,))
+    assert "overtake" not in str(why)
+    assert "blue: 0.4 (0.3 to 0.5), +0.0001 a step" in str(why)
+    said = str(replace(why, overtaking=Overtaking("blue", "red", 913)))
+    assert said.endswith("blue is expected to overtake red in about 910 steps")

@@ -23,7 +23,7 @@ from driftbandits.research.league.standings import published
 if TYPE_CHECKING:
     import polars as pl
 
-UNITLESS = {"AutoTS", "ExploreThenCommit", "RoundRobin", "Uniform"}
+UNITLESS = {"AutoTS", "AutoUCB", "ExploreThenCommit", "RoundRobin", "Uniform"}
 """Policies that do not care in which unit rewards come; others want deviations near 1/2, or rewards in [0, 1]."""
 NOISES = ("gaussian", "bernoulli", "bounded")
 
