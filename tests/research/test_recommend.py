@@ -75,3 +75,17 @@ def test_if_no_policy_fits_more_must_be_said(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(db.InputError, match="no policy of the league fits; say more of what you know"):
         recommend(drift=1e-3)
     assert recommend(drift=1e-3, noise="gaussian").startswith("Use DUCB(drift=0.001): it needs to know δ")
+
+
+def test_who_gets_an_index_hears_when_it_is_the_wrong_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"policy": policy, "told": told(policy), "kind": kind, "family": kind, "ratio": ratio}
+        for policy, ratio in (("AutoUCB", 1.0), ("AutoTS", 2.0))
+        for kind in (DRIFTING, STATIONARY, ABRUPT)
+    ]
+    monkeypatch.setattr("driftbandits.research.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
+    answer = recommend()
+    assert answer.startswith("Use AutoUCB(): ")
+    assert answer.endswith(
+        "If rewards come more than ten steps late, or choices are made in large bundles, use AutoTS() instead."
+    )

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 UNITLESS = {"AutoTS", "AutoUCB", "ExploreThenCommit", "RoundRobin", "Uniform"}
 """Policies that do not care in which unit rewards come; others want deviations near 1/2, or rewards in [0, 1]."""
 NOISES = ("gaussian", "bernoulli", "bounded")
+LATE = " If rewards come more than ten steps late, or choices are made in large bundles, use AutoTS() instead."
+"""An index gives all choices of a bundle to one arm: ``driftbandits league --delays``."""
 
 
 def recommend(
@@ -62,7 +64,8 @@ def recommend(
     call = ", ".join(f"{key}={value!r}" for key, value in said.items())
     others = rank(kinds, known, arms, noise=True)
     why = f"{_why(best, kinds)}{_rival(others.filter(pl.col('policy') != best['policy']), noise is not None)}"
-    return f"Use {best['policy']}({call}): {why}"
+    late = LATE if best["policy"] == "AutoUCB" else ""
+    return f"Use {best['policy']}({call}): {why}{late}"
 
 
 def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFrame:
