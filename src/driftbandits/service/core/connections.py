@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from driftbandits._common.extras import needs
+
+with needs("serve", "the service"):
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 def with_deadline(seconds: float) -> type[HttpToolsProtocol]:
