@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 import scipy.special
@@ -25,8 +26,11 @@ NOISE = db.Bernoulli()
 
 
 def smpybandits() -> Any:
-    """SMPyBandits' policies. Version 0.9.7 wants a function that scipy 1.14 removed, under its new name."""
-    with warnings.catch_warnings():
+    """SMPyBandits' policies. Version 0.9.7 wants a function that scipy 1.14 removed, under its new name.
+
+    It imports seaborn, which changes the colours of all figures of the process: they are put back.
+    """
+    with warnings.catch_warnings(), mpl.rc_context():
         warnings.simplefilter("ignore")
         if not hasattr(scipy.special, "btdtri"):
             scipy.special.btdtri = scipy.special.betaincinv

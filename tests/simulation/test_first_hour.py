@@ -68,7 +68,7 @@ def test_instances_by_name(tmp_path: Path) -> None:
         ({1: db.UCB1()}, SHORT, "the name of a policy must be text; got 1"),
         ("UCB1", "togling", "unknown instance 'togling'; did you mean toggling"),
         ("UCB1", db.instances.toggling, r"toggling is a function .*call it, as in toggling\(\)"),
-        ("UCB1", 3, "means must have two axes"),
+        ("UCB1", 3, "the instance must be one of db.instances.*; got 3"),
         (
             "UCB1",
             np.ma.array([[0.1, 0.2], [0.3, 0.4]], mask=[[False, False], [False, True]]),

@@ -25,6 +25,7 @@ LIVELY: dict[str, dict[str, Any]] = {
     "SWTS": {"drift": 1e-3},
     "DiscountedTS": {"drift": 1e-3},
     "SWLBSDA": {"drift": 1e-3},
+    "DSTS": {"cap": 1.0},
     "CUSUMUCB": {"changes": 5, "warmup": 20},
     "MUCB": {"changes": 5, "window": 20, "threshold": 5.0},
     "AdSwitch": {"c1": 0.3},

@@ -193,7 +193,7 @@ def test_a_file_says_the_same_as_the_call(tmp_path: Path) -> None:
         ("{ log = [1e-4, 1e-2], points = 2 }", "[0.1, 0.1]", 9, "grid.drift", "lists 0.1 twice"),
         ("{ log = [1e-4, 1e-2], points = 2 }", "[0.1, 2.0]", 9, "grid.drift", "drift must lie in [0, 1]"),
         ("horizon = 50", "horizon = 0.5", 10, "grid.horizon", "whole number"),
-        ("horizon = 50", "start = [0.9, 0.1]", 8, "grid.instance", "a value that is a list itself"),
+        ("horizon = 50", "start = [0.9, 0.1]", 10, "grid.start", "a value that is a list itself"),
         ("horizon = 50", "horizon = 50\nseed = 1", 11, "grid.seed", "instance_seed"),
         ("[0.1, 0.2]", "[0.1, 0.2, 0.3]", 12, "zipped", "confidence has 3, flat has 2"),
         (

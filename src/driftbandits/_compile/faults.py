@@ -112,6 +112,7 @@ def _array(frame: traceback.FrameSummary) -> str:
 def _numba_says(text: str) -> tuple[str, str]:
     """The innermost cause of numba's message, and the last line of theirs that it names."""
     package = str(Path(__file__).parent)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # numba writes in colours wherever colorama is installed
     places = [
         (match.start(), match[1], int(match[2]), match[3])
         for match in re.finditer(r'File "([^"]+)", line (\d+):\n(?:.*\n)*?\s*(?:<source elided>\n)?(.*)', text)

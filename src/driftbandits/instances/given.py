@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from pathlib import Path
 from typing import Any
 
 from driftbandits._common.checks import did_you_mean
 from driftbandits.errors import InputError
-from driftbandits.instances.base import FAMILIES, Instance
+from driftbandits.instances.base import FAMILIES, Instance, check_instance
 from driftbandits.instances.table import table
 
 
@@ -38,4 +39,6 @@ def as_instance(given: Any) -> Instance:
     if callable(given):
         name = getattr(given, "__name__", "it")
         raise InputError(f"{name} is a function that makes an instance: call it, as in {name}()")
+    if given is None or isinstance(given, numbers.Number):
+        return check_instance(given)
     return Instance(given)

@@ -73,7 +73,8 @@ def late_regret(
     delay and bundles of 1 these are the regrets of ``simulate``, bit for bit.
 
     >>> from driftbandits import Gaussian, instances, policies
-    >>> late_regret({"turns": policies.RoundRobin()}, instances.stationary(100), Gaussian(), bundle=50, runs=2)["turns"]
+    >>> apart = instances.stationary(100, (0.9, 0.3))
+    >>> late_regret({"turns": policies.RoundRobin()}, apart, Gaussian(), bundle=50, runs=2)["turns"]
     array([30., 30.])
     """
     delay, bundle = check_whole("delay", delay, 0, MOST), check_whole("bundle", bundle, 1, MOST)

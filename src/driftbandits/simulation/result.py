@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.checks import check_path
 from driftbandits._common.extras import needs
 from driftbandits._common.files import written_whole
 from driftbandits._common.intervals import mean_interval
@@ -212,7 +213,8 @@ class Simulation:
         Of a file that is not finished, ``partial=True`` reads the first runs that all policies have finished: the same
         as a Simulation with so many ``runs``.
         """
-        if Path(path).suffix.lower() == ".csv" and Path(path).is_file() and Path(path).read_bytes()[:4] != b"PAR1":
+        path = check_path("path", path)
+        if path.suffix.lower() == ".csv" and path.is_file() and path.read_bytes()[:4] != b"PAR1":
             raise InputError(f"{path} holds numbers alone, and a Simulation is more: save it as .parquet to load it")
         found, done = read_runs(path)
         missing = found["runs"] * len(found["policies"]) - sum(len(runs) for runs in done.values())

@@ -112,7 +112,8 @@ class Sweep:
         # Of one name, what it was given alone comes first, then what it shares, and last what others were given.
         speaks_of.sort(key=lambda name: (not name.startswith(f"{kind}_"), prefix.match(name) is not None))
         home = home_of(self.declared, cell.columns, [*speaks_of, kind])
-        hint = "" if isinstance(error, InputError) else "; a value that is a list itself is written [[0.9, 0.1]]"
+        listed = not isinstance(error, InputError) or "must hold a mean for each" in str(error)
+        hint = "; a value that is a list itself is written [[0.9, 0.1]]" if listed else ""
         return GridError(home, f"{error}{hint} (in the cell {cell})")
 
     @functools.cached_property
