@@ -50,7 +50,7 @@ def follow(rewards: np.ndarray[Any, Any], **options: Any) -> tuple[list[dict[str
     return episodes, twin
 
 
-@settings(max_examples=1_100, deadline=None, derandomize=True)
+@settings(max_examples=700, deadline=None, derandomize=True)
 @given(
     kind=st.sampled_from(["gaussian", "bernoulli"]),
     seed=st.integers(0, 2**32),

@@ -82,7 +82,7 @@ def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path: Path) -> N
     quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
     with start(quiet, workers=1) as process:
         assert process.wait() == 0
-    for count in sorted(moments.sample(range(len(finished_parts(quiet))), 3)):
+    for count in sorted(moments.sample(range(len(finished_parts(quiet))), 2)):
         go_on_and_kill(disturbed, count, moments)
     kept = finished_parts(disturbed)
     with start(disturbed, workers=2) as process:

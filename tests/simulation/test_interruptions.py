@@ -127,7 +127,8 @@ def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> N
         "play = Job.play\n"
         "def tell(job, run, *rest):\n"
         "    result = play(job, run, *rest)\n"
-        "    print('stopped' if result is None else 'finished', run, flush=True)\n"
+        "    said = 'stopped' if result is None else 'finished'\n"
+        "    print(f'{said} {run}\\n', end='', flush=True)\n"  # in one piece: another thread prints too
         "    return result\n"
         "Job.play = tell\n"
         "instance = db.instances.sinusoid(horizon=2_000_000)\n"

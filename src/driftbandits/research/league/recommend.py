@@ -40,7 +40,7 @@ def recommend(
     """A sentence or two: which policy, and why.
 
     >>> recommend().split(":")[0]
-    'Use AutoTS()'
+    'Use AutoUCB()'
     """
     import polars as pl
 
