@@ -20,6 +20,8 @@ def serve(
     url: str | None = None,
     auth: bool | None = None,
     root_path: str | None = None,
+    cors_origin: list[str] | None = None,
+    access_log: bool | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
 ) -> None:
     """Serve experiments over HTTP: ask for an arm, tell its reward, see why.
@@ -45,11 +47,23 @@ def serve(
         everything. The first start makes a token and prints it.
     root_path
         The path under which a proxy shows the service, such as /bandits.
+    cors_origin
+        A site whose pages may call the service from a browser, such as https://shop.example; * is every site. May be
+        given several times.
+    access_log
+        Log each request but health checks, as a line of JSON on standard error.
     log_level
         How much to log; info unless given.
     """
-    given = {"store": store, "host": host, "port": port, "url": url, "auth": auth, "root_path": root_path}
-    given["log_level"] = log_level
+    given: dict[str, Any] = {
+        "store": store,
+        "host": host,
+        "port": port,
+        "url": url,
+        "auth": auth,
+        "root_path": root_path,
+    }
+    given |= {"cors_origin": cors_origin and " ".join(cors_origin), "access_log": access_log, "log_level": log_level}
     from driftbandits.service.core.run import serve
 
     serve(settings({name: value for name, value in given.items() if value is not None}))
