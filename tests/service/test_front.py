@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +18,9 @@ import pytest
 from driftbandits.errors import InputError
 from driftbandits.service import Settings
 from driftbandits.service.core import access_log, run
+from driftbandits.service.core import warming as module
 from driftbandits.service.core.access_log import AccessLog
+from driftbandits.service.core.warming import Warming
 from driftbandits.store import Store
 from in_process import serving
 from waiting import wait_until
@@ -120,6 +126,44 @@ def test_pages_of_named_sites_may_call(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match="cors_origin"):
             Settings(cors_origin=wrong)
+
+
+def test_it_is_not_ready_while_it_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as running:
+        warming, go_on = running.service.warming, threading.Event()
+        monkeypatch.setattr(module, "compile_default", lambda: go_on.wait(60))
+        running.service.warming = Warming()
+        refused = running.http.get("/readyz")
+        assert (refused.status_code, refused.json()["error"]) == (503, "compiling")
+        assert running.http.get("/healthz").status_code == 200
+        assert running.http.post(f"{running.create()}/ask").status_code == 200  # it works, and may take longer
+        with running.http.stream("GET", "/v1/live") as live:
+            lines = (
+                line for line in live.iter_lines() if line.startswith(("event: compiling", "data: true", "data: false"))
+            )
+            assert [next(lines), next(lines)] == ["event: compiling", "data: true"]
+            go_on.set()
+            assert [next(lines), next(lines)] == ["event: compiling", "data: false"]
+        assert running.http.get("/readyz").json() == {"status": "ready"}
+
+        def fails() -> None:
+            raise RuntimeError("no compiler")
+
+        monkeypatch.setattr(module, "compile_default", fails)
+        running.service.warming = Warming()
+        wait_until(lambda: running.service.warming.done, "it to give up")
+        assert warming.done
+
+
+def test_the_images_health_check_asks_the_port_that_is_set() -> None:
+    text = (Path(__file__).parents[2] / "Dockerfile").read_text()
+    (words,) = re.findall(r"^HEALTHCHECK .*\\\n +CMD (\[.*\])$", text, re.M)
+    command = [sys.executable, *json.loads(words)[1:]]
+    with serving() as running:
+        port = running.url.rpartition(":")[2]
+        for where, healthy in ((port, True), ("1", False)):
+            done = subprocess.run(command, env=os.environ | {"DRIFTBANDITS_PORT": where}, capture_output=True)
+            assert (done.returncode == 0) is healthy, done.stderr
 
 
 def test_a_start_that_fails_leaves_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,10 +87,13 @@ async def live(
 
 async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:
     """Whatever changed, event by event. A refusal is an event too, and the last one."""
-    listed, tick = "", 0
+    listed, tick, compiling = "", 0, False
     viewer = Viewer(service, id, span)
     while not request.app.state.stopping():
         try:
+            if compiling == service.warming.done:
+                compiling = not service.warming.done
+                yield _event("compiling", json.dumps(compiling))
             if tick % LIST_EVERY == 0:
                 token = await service.access.check(request, "read", id)  # it may have been revoked meanwhile
                 limited = token is not None and token.experiments is not None

@@ -17,6 +17,7 @@ from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.probe import Probe
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.core.state import Service, admit
+from driftbandits.service.core.warming import Warming
 from driftbandits.service.dashboard import routes as dashboard
 from driftbandits.service.http import contract, decisions, experiments, models, policies, reference
 from driftbandits.service.http.access import Access, auth_needed
@@ -44,7 +45,7 @@ def create_app(settings: Settings | None = None) -> Front:
             answers, access = Answers(holdings), Access(holdings, needed)
             exports, probe = Exports(store), Probe(store)
             metrics.gauge("running_exports", "Exports that are being sent.", lambda: exports.running)
-            app.state.service = Service(settings, store, metrics, holdings, answers, access, exports, probe)
+            app.state.service = Service(settings, store, metrics, holdings, answers, access, exports, probe, Warming())
             yield
             exports.close()
             await holdings.close()
@@ -89,10 +90,13 @@ def _add_probes(app: FastAPI, metrics: Metrics, arms: ArmMetrics) -> None:
     @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", tags=["Operations"], response_model=models.Status, responses=away)
     async def check_readiness(request: Request) -> Response:
-        """It can write to its store."""
-        wrong = await request.app.state.service.probe.wrong()
+        """It can write to its store, and the default policy is compiled: an ask is answered at once."""
+        service: Service = request.app.state.service
+        wrong = await service.probe.wrong()
         if wrong:
             return refuse(503, "store", wrong, {"Retry-After": "1"})
+        if not service.warming.done:
+            return refuse(503, "compiling", "the default policy is being compiled: wait", {"Retry-After": "1"})
         return Response('{"status":"ready"}', media_type="application/json")
 
     @app.get(
