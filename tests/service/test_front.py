@@ -170,8 +170,17 @@ def test_a_start_that_fails_leaves_nothing_open(tmp_path: Path, monkeypatch: pyt
     opened: list[str] = []
     monkeypatch.setattr(run, "set_up_logs", lambda level: None)
     make, close = Store.__init__, Store.close
-    monkeypatch.setattr(Store, "__init__", lambda self, *a, **k: (opened.append("store"), make(self, *a, **k))[1])
-    monkeypatch.setattr(Store, "close", lambda self: (opened.remove("store"), close(self))[1])
+
+    def make_and_note(self: Store, *arguments: Any, **named: Any) -> None:
+        opened.append("store")
+        make(self, *arguments, **named)
+
+    def close_and_note(self: Store) -> None:
+        opened.remove("store")
+        close(self)
+
+    monkeypatch.setattr(Store, "__init__", make_and_note)
+    monkeypatch.setattr(Store, "close", close_and_note)
     store = f"sqlite:///{tmp_path}/file.db"
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen"):
         run.serve(Settings(store=store, port=taken.getsockname()[1]))
