@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-INSTALL := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Bytecode is made when a module is first imported: to make it for all of them takes most of a minute.
+INSTALL := python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help reproduce demo test quick soak check docs site-check package bench bench-peers clean
 
