@@ -13,13 +13,9 @@ import pytest
 
 import driftbandits as db
 import systems
+from commands import driftbandits
 from naive_offline import greedy_log
 from waiting import started, wait_until
-
-
-def driftbandits(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "driftbandits", *map(str, words)]
-    return subprocess.run(program, capture_output=True, text=True, cwd=cwd)
 
 
 @pytest.mark.parametrize(
