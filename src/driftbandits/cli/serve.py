@@ -163,5 +163,17 @@ def open_store(url: str | None, existing: bool = False) -> Any:
     return Store(settings({}).store if url is None else url, existing=existing)
 
 
+def sqlite_file(url: str | None) -> Path:
+    """The file that such a URL names."""
+    from driftbandits.errors import InputError
+
+    url = settings({}).store if url is None else url
+    if not url.startswith("sqlite:///") or not url.removeprefix("sqlite:///"):
+        raise InputError(
+            f"only an SQLite file can be read in parts, as in sqlite:///file.db; got {url.split('@')[-1]!r}"
+        )
+    return Path(url.removeprefix("sqlite:///"))
+
+
 def _day(seconds: float | None) -> str:
     return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

@@ -22,6 +22,7 @@ from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
 from driftbandits.store.log import Log
+from driftbandits.store.repair import repair
 from driftbandits.store.retention import Pruned, Retention
 from driftbandits.store.tokens import Token, Tokens
 from driftbandits.store.upkeep import backup, check, compact
@@ -146,6 +147,13 @@ class Store:
     def check(self) -> list[str]:
         """What is wrong with the database, a sentence each: damage, gaps in a log, a log that cannot be folded."""
         return check(self._database, self._log, self._history, self._experiments)
+
+    def repair(self) -> list[str]:
+        """Mend what can be mended without losing anything; what was mended, a sentence each.
+
+        That is what the log makes again (snapshots, views), SQLite's indexes, and leases that a wrong clock made.
+        """
+        return repair(self._database, self._experiments)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy an SQLite Store to a new file, as it is now, while others go on writing."""
