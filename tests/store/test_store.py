@@ -26,7 +26,7 @@ from driftbandits.live.decisions import Asked, Settled, Told
 from driftbandits.store import FencedError, StoreError, history
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.schema import snapshots
-from driftbandits.testing.store import fold
+from driftbandits.testing.contract.base import fold
 from lively import lively
 from waiting import wait_until
 
