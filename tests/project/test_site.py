@@ -9,8 +9,10 @@ import re
 from pathlib import Path
 
 import pytest
+from mkdocs.config import load_config
 
 import driftbandits as db
+import hooks
 import reference
 from blocks import BlockError, outputs, run_page
 from facts import PROVED, glance
@@ -137,3 +139,9 @@ def test_moving_pages_hold_answers() -> None:
     for name in ("river", "mabwiser", "smpybandits"):
         (said,) = re.findall(r"^```text\n(.*?)^```", page(f"moving/{name}.md"), re.M | re.S)
         assert re.search(r"\d", said), "run benchmarks/moving.py"
+
+
+def test_the_menu_holds_every_page_and_names_only_what_is_there() -> None:
+    """A page that no one listed would land under More; a folder that is missing would stop the build."""
+    config = load_config(str(ROOT / "mkdocs.yml"))  # stops at what is wrong in it
+    assert "More" not in {title for entry in hooks.on_config(config).nav or [] for title in entry}

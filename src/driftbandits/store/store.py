@@ -324,5 +324,5 @@ def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:
             there, wanted = list(there or ()), list(value)
         if wanted != there:
             raise InputError(
-                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}. Choose another id, or drop {name}"
+                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}: choose another id, or drop {name}"
             )
