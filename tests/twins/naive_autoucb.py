@@ -192,7 +192,7 @@ class NaiveAutoUCB:
     def merged(
         self, j: int, before: tuple[Any, Any], stays: float, comes: float, of_all: tuple[float, float], v: float
     ) -> tuple[Any, Any]:
-        """Filter j, merged with what comes: mean and variance of all filters, without a slope; v = 0: no noise known."""
+        """Filter j, merged with what comes: mean and variance of all filters, no slope; v = 0: no noise known."""
 
         def apart(x: float) -> float:
             return x**2 / v if v > 0 else 0.0
