@@ -12,7 +12,7 @@ help:
 	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
 	@echo "make quick        the tests of what changed since main, without the slow ones"
-	@echo "make soak         the long tests: ten minutes of random policies, 100 kills on each store, a million wrong requests"
+	@echo "make soak         the long tests: random policies, kills, full disks, frozen databases, wrong requests; each alone: tests/soak.py --help"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         the site: site/index.html, without network; pages of policies and rooms.svg are made first"
 	@echo "make site-check   builds the site and opens every page of it in a browser"

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import httpx
 import polars as pl
 
 from driftbandits.store import Store
-from postgres import Server
+from postgres import Server, server
 from serving import Process
 from traffic import ID, PATH, Traffic
 from waiting import wait_until
@@ -54,35 +54,35 @@ def disk_full(times: int) -> Counter[str]:
 
 def frozen(times: int) -> Counter[str]:
     """PostgreSQL stops responding, and goes on."""
-    server = Server()
+    database = Server()
     try:
-        with server.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
+        with database.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
             for _ in range(times):
                 traffic.wait_for("told")
-                server.freeze()
+                database.freeze()
                 wait_until(lambda: not running.ready, "readiness to notice")
-                server.thaw()
+                database.thaw()
                 traffic.wait_for("told")
             running.stop()
             seen = traffic.check(store)
     finally:
-        server.stop()
+        database.stop()
     return seen
 
 
 def restarted(times: int) -> Counter[str]:
     """PostgreSQL crashes, and is started again."""
-    server = Server(fsync=True)
+    database = Server(fsync=True)
     try:
-        with server.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
+        with database.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
             for _ in range(times):
                 traffic.wait_for("told")
-                server.restart()
+                database.restart()
                 traffic.wait_for("told")
             running.stop()
             seen = traffic.check(store)
     finally:
-        server.stop()
+        database.stop()
     return seen
 
 
@@ -137,12 +137,12 @@ def clock_jumps(times: int) -> Counter[str]:
         return traffic.check(store)
 
 
-def backed_up(store: str, copied: Callable[[], str]) -> Counter[str]:
+def backed_up(store: str, folder: Path) -> Counter[str]:
     """A backup is made under load and restored; what was acknowledged before is there, and it goes on."""
     with service(store) as running, Traffic(running.url).flowing() as traffic:
         traffic.wait_for("told", 100)
         before = traffic.copy()
-        copy = copied()
+        copy = _backup(store, folder) if store.startswith("sqlite") else _dump(store, folder)
         traffic.wait_for("told")
     traffic.check(store)
     traffic.check(copy, before)
@@ -170,7 +170,15 @@ def pruned(store: str, times: int) -> Counter[str]:
         return +traffic.seen
 
 
-def dump(url: str, folder: str, server: Server) -> str:
+def _backup(url: str, folder: Path) -> str:
+    """``driftbandits store backup``; the URL of the copy."""
+    store = Store(url)
+    store.backup(folder / "monday.db")
+    store.close()
+    return f"sqlite:///{folder / 'monday.db'}"
+
+
+def _dump(url: str, folder: Path) -> str:
     """``pg_dump`` and ``pg_restore``, as the documentation says; the URL of the copy."""
     base, _, name = url.rpartition("/")
     copy = f"{base}/{name}_copy"
@@ -179,7 +187,7 @@ def dump(url: str, folder: str, server: Server) -> str:
         ["createdb", f"--maintenance-db={base}/postgres", f"{name}_copy"],
         ["pg_restore", f"--dbname={copy}", f"{folder}/monday.dump"],
     ):
-        subprocess.run([f"{server.binaries}/{words[0]}", *words[1:]], check=True)
+        subprocess.run([f"{server().binaries}/{words[0]}", *words[1:]], check=True)
     return copy
 
 
