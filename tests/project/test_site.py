@@ -99,6 +99,7 @@ def test_formulas_are_found_and_words_are_not(text: str, formulas: list[str]) ->
 
 
 def test_formulas_leave_code_links_and_citations_alone() -> None:
+    assert typeset("<!-- T = 5 -->\n<p>so</p>") == "<!-- T = 5 -->\n<p>so</p>"
     same = "<pre><code>T = 5</code></pre><a href='x'>T</a><h2>T = 1</h2><p>Citation: R. Auer, T. Lai, 2002.</p>"
     assert typeset(same) == same
     assert typeset("<p>T &lt; 5</p>") == "<p><math><mi>T</mi><mo>&lt;</mo><mn>5</mn></math></p>"
@@ -129,6 +130,9 @@ def test_every_entry_says_something() -> None:
 
 def test_policies_at_a_glance() -> None:
     assert set(PROVED) <= set(db.POLICIES)
+    assert "none is proved" in glance("AutoUCB", page("policies/AutoUCB.md"))
+    ours = {name for name, policy in db.POLICIES.items() if "Citation: this package" in (policy.__doc__ or "")}
+    assert ours <= set(PROVED)  # no other work proves anything about these
     table = glance("SWUCBSharp", page("policies/SWUCBSharp.md"))
     assert "| A step costs | O(K), whatever the window |" in table
     assert "| It must know | T and delta (or nu), or be given alpha and lam |" in table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
@@ -69,6 +69,12 @@ class Store:
         Writers that were not released can be taken over when their lease runs out or this process ends.
         """
         self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def try_to_write(self) -> None:
         """Write something that changes nothing, to disk; StoreError when that cannot be done."""
