@@ -8,7 +8,6 @@ from itertools import islice, repeat
 from typing import Any
 
 from driftbandits._common.checks import (
-    LARGEST_REWARD,
     check_default,
     check_names,
     check_range,
@@ -24,18 +23,15 @@ from driftbandits.live.clocks import steady_clock
 from driftbandits.live.decisions import (
     Asked,
     Changed,
-    ConflictError,
     Corrected,
     Decision,
     Event,
-    ExpiredError,
     Outcome,
     Rewards,
     Rewound,
     Settled,
     Told,
     TooOldError,
-    UnknownDecisionError,
     id_of,
     make_asked,
     make_decision,
@@ -45,6 +41,8 @@ from driftbandits.live.decisions import (
 )
 from driftbandits.live.explanation import Explanation, explain_choice
 from driftbandits.live.learners import DRAWS, make_learner
+from driftbandits.live.outcomes import outcome_of, refusal
+from driftbandits.live.settings import UNCHANGED, apply_change, changed
 from driftbandits.live.shown import as_html, in_a_line, listed
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.policies import AutoTS, Policy
@@ -52,9 +50,7 @@ from driftbandits.policies import AutoTS, Policy
 MOST_OPEN = 1_000_000
 MOST_SETTLED = 10_000
 """Decisions that one ask or tell settles, at most, so that it is answered in time. The next one settles more."""
-UNCHANGED: Any = ...
-"""A setting that is left as it is."""
-NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
+NEW = Outcome.NEW  # members of an Enum are slow to reach
 
 
 class Session:
@@ -199,7 +195,7 @@ class Session:
         meant: dict[str, float] = {}
         outcomes = []
         for id, reward in pairs_of(rewards):
-            outcome = self._judge(id, reward, meant, now)
+            outcome = outcome_of(self, id, reward, meant, now)
             if outcome is NEW:
                 meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
             outcomes.append(outcome)
@@ -233,10 +229,7 @@ class Session:
         >>> session.waiting()[0].due
         160.0
         """
-        timeout = self.timeout if timeout is UNCHANGED else check_timeout(timeout)
-        limits = self.reward_range if reward_range is UNCHANGED else check_range("reward_range", reward_range)
-        default = check_default(self.default_reward if default_reward is UNCHANGED else default_reward, limits)
-        self.apply(Changed(timeout, None if default is None else float(default), limits, self._now()))
+        self.apply(changed(self, timeout, default_reward, reward_range))
 
     # Why
 
@@ -269,7 +262,7 @@ class Session:
                 )
             self._apply_asked([event])
         elif isinstance(event, Changed | Corrected | Rewound):
-            self._apply_change(event)
+            apply_change(self, event)
         elif not isinstance(event, Told | Settled):
             raise InputError(
                 f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
@@ -279,26 +272,6 @@ class Session:
             if id not in self._open:
                 raise InputError(f"the log settles step {event.step}, which is not open")
             self._apply_rewards([id], [event])
-
-    def _apply_change(self, event: Changed | Corrected | Rewound) -> None:
-        """A correction is noted here; the rewards before it were those that it says (``amended``)."""
-        if isinstance(event, Corrected):
-            if not 1 <= event.step <= self.step or f"{self.name}-{event.step}" in self._open:
-                raise InputError(f"the log corrects step {event.step}, which has no reward yet")
-        else:
-            latest = math.inf
-            if isinstance(event, Changed):
-                self.timeout, self.default_reward, self.reward_range, _ = event
-            else:
-                latest = self.time = event.time
-            for id, (asked, learnt) in self._open.items():
-                at = min(asked.time, latest)
-                due = None if self.timeout is None else at + self.timeout
-                self._open[id] = asked._replace(time=at, due=due), learnt
-        self.changes += 1
-        self.time = max(self.time, event.time)
-        if self.journal is not None:
-            self.journal.append(event)
 
     def _apply_asked(self, events: list[Asked]) -> list[str]:
         prefix = f"{self.name}-"
@@ -381,22 +354,6 @@ class Session:
             self.reward_range is None or self.reward_range[0] <= reward <= self.reward_range[1]
         )
 
-    def _judge(self, id: Any, reward: Any, meant: dict[str, float], now: float) -> Outcome:
-        if not (isinstance(id, str) and is_reward(reward)):
-            return Outcome.INVALID if step_of(id, self.name) else Outcome.UNKNOWN
-        if id in meant:
-            return AGAIN if meant[id] == reward else Outcome.CONFLICT
-        if id in self._open:
-            due = self._open[id][0].due
-            if due is not None and due <= now:
-                return Outcome.EXPIRED  # it will be settled in its turn
-            return NEW if self.reward_range is None or self.takes(reward) else Outcome.INVALID
-        step = step_of(id, self.name)
-        if step in self._closed:
-            told = self._closed[step][2]
-            return Outcome.EXPIRED if told is None else AGAIN if told == reward else Outcome.CONFLICT
-        return Outcome.EXPIRED if step and step <= self.step else Outcome.UNKNOWN
-
     def remembers(self, id: str) -> bool:
         """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""
         return id in self._open or step_of(id, self.name) in self._closed
@@ -408,22 +365,4 @@ class Session:
 
     def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:
         """The error that says why such a reward is not taken."""
-        if outcome is Outcome.INVALID and is_reward(reward) and self.reward_range is not None:
-            low, high = self.reward_range
-            return InputError(
-                f"a reward of {self.name!r} is between {low:g} and {high:g}, as was declared; got {shown(reward)}. "
-                "Tell rewards on that scale, or change reward_range"
-            )
-        if outcome is Outcome.INVALID:
-            return InputError(
-                f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}"
-            )
-        if outcome is Outcome.UNKNOWN:
-            return UnknownDecisionError(
-                f"there is no Decision {shown(id)} here: ids are {self.name}-1 to {self.name}-{self.step}"
-            )
-        if outcome is Outcome.CONFLICT:
-            return ConflictError(f"Decision {id!r} has another reward already, and keeps it; got {reward!r}")
-        return ExpiredError(
-            f"Decision {id!r} was settled without this reward: its time was up, or it is long forgotten"
-        )
+        return refusal(self, outcome, id, reward)
