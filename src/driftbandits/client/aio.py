@@ -135,6 +135,22 @@ class AsyncRemoteSession:
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else await self._client.do(call)
 
+    async def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on. Needs a token of scope admin."""
+        await self._client.do(calls.add_arm(self.id, name))
+
+    async def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled. Needs a token of scope admin."""
+        await self._client.do(calls.set_arm(self.id, name, "off"))
+
+    async def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled. Needs a token of scope admin."""
+        await self._client.do(calls.set_arm(self.id, name, "on"))
+
+    async def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it. Needs a token of scope admin."""
+        await self._client.do(calls.set_arm(self.id, name, "removed"))
+
     async def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
         await self._client.do(calls.correct(self.id, id, reward))

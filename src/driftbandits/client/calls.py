@@ -119,6 +119,16 @@ def change(id: str, settings: dict[str, Any]) -> Call[dict[str, Any]]:
     return Call("PATCH", _at(id), settings, dict)
 
 
+def add_arm(id: str, arm: str) -> Call[dict[str, Any]]:
+    """A new arm."""
+    return Call("POST", f"{_at(id)}/arms", {"arm": arm}, lambda found: found)
+
+
+def set_arm(id: str, arm: str, status: str) -> Call[dict[str, Any]]:
+    """An arm "on", "off" or "removed"."""
+    return Call("PATCH", f"{_at(id)}/arms", {"arm": arm, "status": status}, lambda found: found)
+
+
 def correct(id: str, decision: str, reward: float | None) -> Call[None]:
     """Another reward in the place of one that was learnt, or none. Done twice, it comes to the same."""
     body = {"corrections": [{"id": decision, "reward": reward if reward is None else float(reward)}]}

@@ -137,6 +137,22 @@ class RemoteSession:
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else self._client.do(call)
 
+    def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on. Needs a token of scope admin."""
+        self._client.do(calls.add_arm(self.id, name))
+
+    def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "off"))
+
+    def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "on"))
+
+    def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "removed"))
+
     def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
         self._client.do(calls.correct(self.id, id, reward))

@@ -65,6 +65,15 @@ class Changed(NamedTuple):
     time: float
 
 
+class ArmChanged(NamedTuple):
+    """An arm is "on", "off" or "removed" from here on; one whose number is that of no arm yet is new."""
+
+    arm: int
+    name: str
+    status: str
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -76,7 +85,7 @@ make_decision = partial(tuple.__new__, Decision)
 make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
-Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | Rewound
+Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | ArmChanged | Rewound
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 
 

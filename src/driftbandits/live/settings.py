@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_default, check_range, check_timeout
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Changed, Corrected, Rewound
+from driftbandits.live.arms import apply_arm
+from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Rewound
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
@@ -27,11 +28,13 @@ def changed(
     return Changed(timeout, None if default is None else float(default), limits, session._now())
 
 
-def apply_change(session: Session, event: Changed | Corrected | Rewound) -> None:
+def apply_change(session: Session, event: Changed | Corrected | ArmChanged | Rewound) -> None:
     """A correction is noted here; the rewards before it were those that it says (``amended``)."""
     if isinstance(event, Corrected):
         if not 1 <= event.step <= session.step or f"{session.name}-{event.step}" in session._open:
             raise InputError(f"the log corrects step {event.step}, which has no reward yet")
+    elif isinstance(event, ArmChanged):
+        apply_arm(session, event)
     else:
         latest = math.inf
         if isinstance(event, Changed):

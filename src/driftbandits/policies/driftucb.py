@@ -96,7 +96,8 @@ class DriftUCB(Policy):
         self.check_arms(n_arms)
         columns = {"filled": "i8", "reward": "f8", "time": "f8", "older_reward": "f8", "older_time": "f8"}
         blocks = records(n_arms * self._sizes(), **columns).reshape(n_arms, -1)
-        state = DriftUCBState(records(1, t="i8", coin="i8"), records(n_arms, index="f8", off="i8"), self._radii(n_arms), blocks)
+        arms = records(n_arms, index="f8", off="i8")
+        state = DriftUCBState(records(1, t="i8", coin="i8"), arms, self._radii(n_arms), blocks)
         state.run.coin = self.kl == "bernoulli"
         state.arms.index = np.inf
         return state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from sqlalchemy.exc import IntegrityError
 from driftbandits._common.checks import check_drift, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Changed
+from driftbandits.live.decisions import ArmChanged, Changed
+from driftbandits.live.learners import ON
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.database import Database
@@ -28,6 +29,8 @@ REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
 
+FIRST = ("arms", "timeout", "default_reward", "reward_range")
+"""What of an experiment may be other than it was at first."""
 CHANGEABLE = ("timeout", "default_reward", "reward_range")
 """What of an experiment can be changed while it runs."""
 
@@ -36,9 +39,10 @@ CHANGEABLE = ("timeout", "default_reward", "reward_range")
 class Experiment:
     """What was declared of an experiment, and where its log and its writer stand.
 
-    ``policy`` is the policy's description as JSON. ``drift`` is the delta that its owner declared, if any; no policy
-    learns it from here, but an alarm may compare. ``holder`` is None when nobody is the writer. ``first`` has the
-    settings as they were before the first change, if there was one.
+    ``policy`` is the policy's description as JSON. ``arms`` are all that ever were, ``statuses`` what each is now.
+    ``drift`` is the delta that its owner declared, if any; no policy learns it from here, but an alarm may compare.
+    ``holder`` is None when nobody is the writer. ``first`` has what was declared before the first change, if there was
+    one.
     """
 
     key: int
@@ -46,6 +50,7 @@ class Experiment:
     title: str
     policy: dict[str, Any]
     arms: list[str]
+    statuses: list[str]
     seed: int
     timeout: float | None
     default_reward: float | None
@@ -63,12 +68,11 @@ class Experiment:
 
     def session(self) -> Session:
         """The Session before its first event."""
-        declared = {name: getattr(self, name) for name in CHANGEABLE}
+        declared = {name: getattr(self, name) for name in FIRST}
         return Session(
             build(self.policy),
-            self.arms,
-            self.seed,
-            **(self.first or declared),
+            seed=self.seed,
+            **declared | (self.first or {}),
             explore=self.explore,
             name=self.id,
             remember=REMEMBER,
@@ -178,12 +182,20 @@ def erase(connection: Connection, key: int) -> None:
     connection.execute(update(experiments).where(experiments.c.key == key).values(nothing))
 
 
-def redeclare(connection: Connection, experiment: Experiment, changed: Changed) -> Experiment:
-    """The experiment with the settings of that event, in the database too."""
-    before = {name: getattr(experiment, name) for name in CHANGEABLE}
-    now = {name: getattr(changed, name) for name in CHANGEABLE}
-    new = replace(experiment, **now, first=experiment.first or before)
+def redeclare(connection: Connection, experiment: Experiment, changed: Sequence[Changed | ArmChanged]) -> Experiment:
+    """The experiment with the settings of those events, in the database too."""
+    before = {name: getattr(experiment, name) for name in FIRST} | (experiment.first or {})
+    new = replace(experiment, first=before)
+    for event in changed:
+        if isinstance(event, ArmChanged):
+            arms, statuses = list(new.arms), list(new.statuses)
+            arms[event.arm : event.arm + 1], statuses[event.arm : event.arm + 1] = [event.name], [event.status]
+            new = replace(new, arms=arms, statuses=statuses)
+        else:
+            new = replace(new, **{name: getattr(event, name) for name in CHANGEABLE})
     values = {"timeout": new.timeout, "default_reward": new.default_reward, "first": json.dumps(new.first)}
+    listed = [arm if is_now == ON else [arm, is_now] for arm, is_now in zip(new.arms, new.statuses, strict=True)]
+    values["arms"] = json.dumps(listed)
     mine = experiments.c.key == experiment.key
     connection.execute(update(experiments).where(mine).values(**values, **_limits(new.reward_range)))
     return new
@@ -199,5 +211,7 @@ def _experiment(row: Row[Any]) -> Experiment:
     for name in ("policy", "arms", "seed"):
         found[name] = json.loads(found[name])
     found["first"] = json.loads(found["first"]) if found["first"] else None
+    arms = [(each, ON) if isinstance(each, str) else each for each in found["arms"]]
+    found["arms"], found["statuses"] = [name for name, _ in arms], [is_now for _, is_now in arms]
     low, high = found.pop("reward_low"), found.pop("reward_high")
     return Experiment(**found, reward_range=None if low is None else (low, high))

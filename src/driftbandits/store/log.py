@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, text
 
-from driftbandits.live.decisions import Asked, Changed, Corrected, Event, Outcome, Rewound, Settled, Told
+from driftbandits.live.decisions import ArmChanged, Asked, Changed, Corrected, Event, Outcome, Rewound, Settled, Told
 from driftbandits.store.database import Database
 from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
 
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, Rewound)
+RARE = (Corrected, Changed, ArmChanged, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -183,6 +183,8 @@ def _rare_event(row: Any) -> Event:
         return Corrected(step, reward, time)
     if kind == "r":
         return Rewound(time)
+    if kind == "m":
+        return ArmChanged(*json.loads(settings), time)
     timeout, default_reward, limits = json.loads(settings)
     return Changed(timeout, default_reward, tuple(limits) if limits else None, time)
 
@@ -193,6 +195,8 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "c", "step": event.step, "reward": event.reward}
     elif isinstance(event, Changed):
         row |= {"kind": "d", "settings": json.dumps(event[:3])}
+    elif isinstance(event, ArmChanged):
+        row |= {"kind": "m", "settings": json.dumps(event[:3])}
     return row | {"time": event.time}
 
 

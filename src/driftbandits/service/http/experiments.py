@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,8 @@ from starlette.responses import Response, StreamingResponse
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import UnknownDecisionError, step_of
+from driftbandits.live.learners import OFF, ON, REMOVED
+from driftbandits.live.session import Session
 from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit, may_see, note
@@ -92,6 +95,35 @@ async def change(request: Request, experiment: str, changes: models.Changes) -> 
 
     await service.holdings.durably(held, work)
     await note(request, "changed", experiment, given)
+    return show(service, await _stored(service, experiment))
+
+
+@router.post("/{experiment}/arms")
+async def add_arm(request: Request, experiment: str, new: models.NewArm) -> models.Experiment:
+    """Add an arm, which may be chosen from the next ask on."""
+    return await _change_arms(request, experiment, new, lambda session: session.add_arm(new.arm))
+
+
+@router.patch("/{experiment}/arms")
+async def set_arm(request: Request, experiment: str, given: models.Arm) -> models.Experiment:
+    """Disable, enable or remove an arm."""
+    verb = {ON: "enable_arm", OFF: "disable_arm", REMOVED: "remove_arm"}[given.status]
+    return await _change_arms(request, experiment, given, lambda session: getattr(session, verb)(given.arm))
+
+
+async def _change_arms(
+    request: Request, experiment: str, given: models.Request, change: Callable[[Session], None]
+) -> models.Experiment:
+    service = await admit(request, "admin")
+    held = await service.holdings.get(experiment)
+    held.check_tells()
+
+    def work(held: Held) -> str:
+        change(held.session)
+        return ""
+
+    await service.holdings.durably(held, work, heavy=held.session.policy.arms_change == "anew")
+    await note(request, "changed arms", experiment, given.model_dump())
     return show(service, await _stored(service, experiment))
 
 

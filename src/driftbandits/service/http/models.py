@@ -75,6 +75,19 @@ class Changes(Request):
     reward_range: Range = None
 
 
+class NewArm(Request):
+    """An arm to add."""
+
+    arm: Name
+
+
+class Arm(Request):
+    """What an arm is to be: "on", "off" (not chosen until it is on again) or "removed" (never again)."""
+
+    arm: Name
+    status: Literal["on", "off", "removed"]
+
+
 class Correction(Request):
     """The right reward of a Decision that has one, or null to retract it."""
 
@@ -140,14 +153,16 @@ class ToldMany(BaseModel):
 class Experiment(BaseModel):
     """An experiment as it was declared, and its status.
 
-    ``step``, ``open`` and ``learnt`` count its Decisions, those that wait, and the rewards learnt; they are null where
-    this service does not hold it. ``events`` is the length of its log. ``warnings`` say what will soon need attention.
+    ``arms`` are all that there ever were, ``statuses`` what each is now. ``step``, ``open`` and ``learnt`` count its
+    Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it. ``events`` is
+    the length of its log. ``warnings`` say what will soon need attention.
     """
 
     id: str
     title: str
     status: Literal["running", "paused", "archived"]
     arms: list[str]
+    statuses: list[Literal["on", "off", "removed"]]
     policy: dict[str, Any]
     seed: int
     timeout: float | None
