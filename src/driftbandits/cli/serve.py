@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from cyclopts import App
@@ -20,6 +21,8 @@ def serve(
     url: str | None = None,
     auth: bool | None = None,
     root_path: str | None = None,
+    keep: str | None = None,
+    archive: Path | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
 ) -> None:
     """Serve experiments over HTTP: ask for an arm, tell its reward, see why.
@@ -45,11 +48,16 @@ def serve(
         everything. The first start makes a token and prints it.
     root_path
         The path under which a proxy shows the service, such as /bandits.
+    keep
+        How long events of new experiments are kept, as in 90d or 12h; forever unless given. Each experiment may have
+        its own: driftbandits store keep.
+    archive
+        A folder: what is no longer kept is written to Parquet files there before it is erased.
     log_level
         How much to log; info unless given.
     """
     given = {"store": store, "host": host, "port": port, "url": url, "auth": auth, "root_path": root_path}
-    given["log_level"] = log_level
+    given |= {"keep": keep, "archive": archive, "log_level": log_level}
     from driftbandits.service.core.run import serve
 
     serve(settings({name: value for name, value in given.items() if value is not None}))

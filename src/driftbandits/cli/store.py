@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from driftbandits.cli.serve import open_store
 
-store = App(name="store", help="Upkeep of a Store: check, backup, compact, delete.")
+store = App(name="store", help="Upkeep of a Store: check, backup, keep, prune, compact, delete.")
 
 StoreURL = Annotated[str | None, Parameter(name="--store")]
 
@@ -109,6 +109,52 @@ def backup_store(file: Path, *, store: StoreURL = None) -> None:
     """
     open_store(store, existing=True).backup(file)
     print(f"wrote {file}")
+
+
+@store.command(name="keep")
+def keep_events(id: str, time: str, *, store: StoreURL = None) -> None:
+    """Say for how long an experiment's events are kept. Older ones are erased; what was learnt from them stays.
+
+    A service erases them within the hour; without one, ``driftbandits store prune`` does.
+
+    Parameters
+    ----------
+    id
+        The experiment; ``driftbandits experiments`` lists them.
+    time
+        As in 90d, 12h or forever.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    from driftbandits._common.durations import seconds_of
+
+    opened, seconds = open_store(store, existing=True), seconds_of(time)
+    opened.set_keep(id, seconds)
+    opened.note("command line", "changed", id, {"keep": seconds})
+    print(f"{id}: events are kept {'for ever' if seconds is None else f'for {time}'}")
+
+
+@store.command(name="prune")
+def prune_store(*, archive: Path | None = None, store: StoreURL = None) -> None:
+    """Erase events that are older than their experiments keep, while the service runs or not. There is no way back.
+
+    Parameters
+    ----------
+    archive
+        A folder: the Decisions are written to Parquet files there before they are erased.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    opened = open_store(store, existing=True)
+    kept = [each.id for each in opened.experiments() if each.keep is not None]
+    for id in kept:
+        pruned = opened.prune(id, archive)
+        written = f", written to {pruned.archive}" if pruned.archive else ""
+        print(f"{id}: erased {pruned.decisions:,} Decisions{written}")
+    if not kept:
+        print("every experiment keeps its events for ever: driftbandits store keep ID 90d says otherwise")
 
 
 @store.command(name="compact")

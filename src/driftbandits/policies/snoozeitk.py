@@ -128,6 +128,7 @@ class SnoozeItK(Policy):
         old, new = state, self.init(len(state.arms) + 1)
         K = len(old.arms)
         new.arms[:K] = old.arms
+        new.pairs.start = old.run[0].t
         new.pairs.reshape(K + 1, K + 1)[:K, :K] = old.pairs.reshape(K, K)
         new.sides.reshape(K + 1, K + 1, 2)[:K, :K] = old.sides.reshape(K, K, 2)
         kept = {name: getattr(old, name).copy() for name in ("rule", "run", "pulls", "pool", "vertices", "event")}

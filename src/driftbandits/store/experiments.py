@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits._common.checks import check_drift, shown
@@ -20,7 +20,7 @@ from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError
-from driftbandits.store.schema import experiments, writers
+from driftbandits.store.schema import experiments, folded, writers
 
 STATUSES = ("running", "paused", "archived")
 DELETED = "deleted"
@@ -41,6 +41,7 @@ class Experiment:
 
     ``policy`` is the policy's description as JSON. ``arms`` are all that ever were, ``statuses`` what each is now.
     ``drift`` is the delta that its owner declared, if any; no policy learns it from here, but an alarm may compare.
+    ``keep`` is for how many seconds events are kept, None for ever; the first ``folded`` of them were erased.
     ``holder`` is None when nobody is the writer. ``first`` has what was declared before the first change, if there was
     one.
     """
@@ -64,6 +65,8 @@ class Experiment:
     holder: str | None
     url: str | None
     lease_until: float
+    keep: float | None = None
+    folded: int = 0
     first: dict[str, Any] | None = None
 
     def session(self) -> Session:
@@ -79,14 +82,19 @@ class Experiment:
         )
 
 
-EVERYTHING = select(
-    experiments,
-    writers.c.last_seq,
-    writers.c.epoch,
-    writers.c.holder,
-    writers.c.url,
-    writers.c.lease_until,
-).join_from(experiments, writers, (experiments.c.key == writers.c.experiment) & (experiments.c.status != DELETED))
+EVERYTHING = (
+    select(
+        experiments,
+        writers.c.last_seq,
+        writers.c.epoch,
+        writers.c.holder,
+        writers.c.url,
+        writers.c.lease_until,
+        func.coalesce(folded.c.seq, 0).label("folded"),
+    )
+    .join_from(experiments, writers, (experiments.c.key == writers.c.experiment) & (experiments.c.status != DELETED))
+    .outerjoin(folded, folded.c.experiment == experiments.c.key)
+)
 
 
 class Experiments:
@@ -101,6 +109,7 @@ class Experiments:
         session: Session,
         title: str,
         drift: float | None,
+        keep: float | None,
         answer: Callable[[Experiment], Answer] | None,
     ) -> Experiment:
         """Declare an experiment that begins as this Session; with ``answer``, also what is answered to its creator."""
@@ -118,6 +127,7 @@ class Experiments:
             "explore": session.explore,
             **_limits(session.reward_range),
             "drift": None if drift is None else check_drift(drift),
+            "keep": check_keep(keep),
             "created": self._database.clock(),
             "status": "running",
         }
@@ -161,8 +171,31 @@ class Experiments:
         if not changed.rowcount:
             raise self._unknown(id)
 
+    def set_keep(self, id: str, keep: float | None) -> None:
+        """For how many seconds events are kept; None: for ever."""
+        if not isinstance(id, str):
+            raise self._unknown(id)
+        keep = check_keep(keep)
+        with self._database.writing() as connection:
+            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(keep=keep))
+        if not changed.rowcount:
+            raise self._unknown(id)
+
     def _unknown(self, id: str) -> UnknownExperimentError:
         return UnknownExperimentError(f"there is no experiment {shown(id)} in {self._database.url}")
+
+
+def check_keep(keep: float | None) -> float | None:
+    """Seconds, or None.
+
+    >>> check_keep(-1)
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: keep must be a positive number of seconds, or None for ever; got -1
+    """
+    good = keep is None or (isinstance(keep, int | float) and not isinstance(keep, bool) and 0 < keep < 1e100)
+    if not good:
+        raise InputError(f"keep must be a positive number of seconds, or None for ever; got {shown(keep)}")
+    return None if keep is None else float(keep)
 
 
 def check_id(id: str) -> None:

@@ -33,8 +33,12 @@ def export_log(
     to: str | os.PathLike[str] | IO[bytes],
     format: str,
     shown: Callable[[int], None] = lambda rows: None,
+    until: int | None = None,
 ) -> int:
-    """Write one row for each Decision to a path or a file, page by page; returns how many."""
+    """Write one row for each Decision to a path or a file, page by page; returns how many.
+
+    With ``until``, only those that were closed by that event.
+    """
     import polars as pl
     from polars.io.plugins import register_io_source
 
@@ -47,7 +51,7 @@ def export_log(
     def source(*_: Any) -> Iterator[pl.DataFrame]:
         nonlocal written
         try:
-            for rows in _decisions(database, log, experiment):
+            for rows in _decisions(database, log, experiment, until):
                 yield pl.DataFrame(rows, schema, orient="row")
                 written += len(rows)
                 shown(written)
@@ -67,17 +71,24 @@ def export_log(
 
 
 def export_file(
-    database: Database, log: Log, experiment: Experiment, path: str | os.PathLike[str], shown: Callable[[int], None]
+    database: Database,
+    log: Log,
+    experiment: Experiment,
+    path: str | os.PathLike[str],
+    shown: Callable[[int], None] = lambda rows: None,
+    until: int | None = None,
 ) -> int:
     """The same, to a file that is there when it is whole."""
     format = Path(path).suffix[1:]
     if format not in FORMATS:
         raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
     with written_whole(path) as temporary:
-        return export_log(database, log, experiment, temporary, format, shown)
+        return export_log(database, log, experiment, temporary, format, shown, until)
 
 
-def _decisions(database: Database, log: Log, experiment: Experiment) -> Iterator[list[tuple[Any, ...]]]:
+def _decisions(
+    database: Database, log: Log, experiment: Experiment, until: int | None
+) -> Iterator[list[tuple[Any, ...]]]:
     """Rows of the table, chunk by chunk, none of a later time than the first."""
     asked, closed = events.alias("asked"), events.alias("closed")
     # Spelt as the indexes' own conditions are, or else a planner would not see that they fit.
@@ -98,6 +109,8 @@ def _decisions(database: Database, log: Log, experiment: Experiment) -> Iterator
         .order_by(asked.c.step)
         .limit(ROWS)
     )
+    if until is not None:
+        statement = statement.where(closed.c.seq <= until)
     corrected = {each.step: each for each in log.corrections(experiment.key, experiment.last_seq)}
     step = 0
     while True:

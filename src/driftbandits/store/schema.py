@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0005"
+REVISION = "0006"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -40,6 +40,7 @@ experiments = Table(
     Column("explore", Double, nullable=False, server_default="0"),
     Column("reward_low", Double),
     Column("reward_high", Double),
+    Column("keep", Double),  # seconds after which events are erased; null: never
     Column("first", Text),  # the settings before the first change, as JSON; null while nothing was changed
 )
 
@@ -97,6 +98,17 @@ snapshots = Table(
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("whole", Boolean, nullable=False),  # old ones forget the answered Decisions, which takes most of the room
+    Column("data", LargeBinary, nullable=False),
+)
+
+folded = Table(
+    "folded",
+    metadata,
+    # The Session after the first ``seq`` events, which were erased: the log begins here.
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("step", BigInteger, nullable=False),  # Decisions that were asked by then
+    Column("corrected", BigInteger, nullable=False),  # the last event behind ``seq`` that corrected one erased; or 0
     Column("data", LargeBinary, nullable=False),
 )
 

@@ -38,12 +38,14 @@ def _wrong(database: Database, history: History, experiment: Experiment) -> list
     count = 0
     with database.reading() as connection:
         for table in (events, changes):
-            mine = table.c.experiment == experiment.key, table.c.seq.between(1, experiment.last_seq)
+            mine = table.c.experiment == experiment.key, table.c.seq.between(experiment.folded + 1, experiment.last_seq)
             count += connection.execute(select(func.count()).select_from(table).where(*mine)).scalar_one()
-    if count != experiment.last_seq:
-        return [f"{experiment.id}: the log should have {experiment.last_seq:,} events, and has {count:,}"]
-    session, _ = history.session(experiment, experiment.last_seq)
-    return [] if session.seq == experiment.last_seq else [f"{experiment.id}: the log folds to {session.seq:,} events"]
+    wanted = experiment.last_seq - experiment.folded
+    if count != wanted:
+        return [f"{experiment.id}: the log should have {wanted:,} events, and has {count:,}"]
+    history.start(experiment)
+    history.session(experiment, experiment.last_seq)
+    return []
 
 
 def backup(database: Database, path: str | os.PathLike[str]) -> None:

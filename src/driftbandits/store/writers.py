@@ -24,11 +24,11 @@ from driftbandits.store.errors import BusyError, FencedError
 from driftbandits.store.experiments import Experiment, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.log import RARE, Log, Rows, row_of
+from driftbandits.store.log import RARE, Log, Rows, past_retention, row_of
 from driftbandits.store.schema import answers as kept_answers
-from driftbandits.store.schema import changes, events, snapshots, views, writers
+from driftbandits.store.schema import changes, events, folded, snapshots, views, writers
 
-OWNED = (events, changes, snapshots, views, kept_answers)
+OWNED = (events, changes, snapshots, folded, views, kept_answers)
 """Tables of what belongs to an experiment."""
 logger = logging.getLogger("driftbandits.store")
 SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
@@ -137,6 +137,9 @@ class Writers:
             if moving:
                 if self._advance(connection, heads) != len(heads):
                     raise _fenced([writer for writer in moving if not _holds(connection, writer, len(grouped[writer]))])
+                for writer in moving:
+                    steps = [event.step for event in grouped[writer] if isinstance(event, Corrected)]
+                    self._log.check_kept(connection, writer.experiment.key, steps, writer.experiment.id)
                 self._log.insert(connection, rows)
                 self._log.insert_rare(connection, rare)
             declared = {writer: redeclare(connection, writer.experiment, change) for writer, change in changed.items()}
@@ -152,6 +155,8 @@ class Writers:
             raise InputError(f"{name!r} has events that are not in the log yet: append them first")
         closed = self._log.rewards(writer.experiment.key, (step for step, _ in corrections))
         for step, reward in corrections:
+            if step not in closed and 1 <= step <= session.step and f"{name}-{step}" not in session._open:
+                raise past_retention(name, step, "can't be corrected")
             if step not in closed:
                 raise UnknownDecisionError(
                     f"Decision '{name}-{step}' has no reward that could be corrected: there is none of that id, or it "

@@ -40,6 +40,8 @@ async def create(request: Request, new: models.NewExperiment, key: Key = None) -
     service = await admit(request, "admin", new.id)
     policy = _policy(new)
     settings = declared(new, policy)
+    if "keep" not in new.model_fields_set:
+        settings["keep"] = service.settings.keep
 
     def make(answer: Any = None) -> str:
         return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **settings))
@@ -86,14 +88,18 @@ async def change(request: Request, experiment: str, changes: models.Changes) -> 
     """Change settings while it runs. A new timeout counts for open Decisions too, from the moment each was asked."""
     service = await admit(request, "admin")
     given = changes.model_dump(include=changes.model_fields_set)
+    live = {name: value for name, value in given.items() if name != "keep"}
     held = await service.holdings.get(experiment)
     held.check_tells()
 
     def work(held: Held) -> str:
-        held.session.change(**given)
+        held.session.change(**live)
         return ""
 
-    await service.holdings.durably(held, work)
+    if live:
+        await service.holdings.durably(held, work)
+    if "keep" in given:
+        await service.holdings.in_thread(service.store.set_keep, experiment, given["keep"])
     await note(request, "changed", experiment, given)
     return show(service, await _stored(service, experiment))
 

@@ -45,6 +45,12 @@ class Request(BaseModel):
     model_config = STRICT
 
 
+Keep = Annotated[
+    Seconds | None,
+    Field(description="Seconds after which events are erased, and only what was learnt from them stays; null: never."),
+]
+
+
 class NewExperiment(Request):
     """An experiment to create."""
 
@@ -65,6 +71,7 @@ class NewExperiment(Request):
     drift: Annotated[
         Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
     ] = None
+    keep: Keep = None
 
 
 class Changes(Request):
@@ -73,6 +80,7 @@ class Changes(Request):
     timeout: Timeout = None
     default_reward: Default = None
     reward_range: Range = None
+    keep: Keep = None
 
 
 class NewArm(Request):
@@ -155,7 +163,8 @@ class Experiment(BaseModel):
 
     ``arms`` are all that there ever were, ``statuses`` what each is now. ``step``, ``open`` and ``learnt`` count its
     Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it. ``events`` is
-    the length of its log. ``warnings`` say what will soon need attention.
+    the length of its log, the first ``folded`` of which are past retention. ``warnings`` say what will soon need
+    attention.
     """
 
     id: str
@@ -170,8 +179,10 @@ class Experiment(BaseModel):
     reward_range: tuple[float, float] | None
     explore: float
     drift: float | None
+    keep: float | None
     created: float
     events: int
+    folded: int
     step: int | None
     open: int | None
     learnt: int | None
