@@ -53,7 +53,7 @@ class AsyncClient:
         return await self.do(calls.experiment(id))
 
     async def change(self, id: str, **settings: Any) -> dict[str, Any]:
-        """Change ``timeout``, ``default_reward`` or ``reward_range`` while it runs."""
+        """Change what was declared while it runs: timeout, explore, policy and policy_settings, title, drift, ..."""
         return await self.do(calls.change(id, settings))
 
     async def pause(self, id: str) -> dict[str, Any]:

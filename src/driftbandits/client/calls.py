@@ -160,8 +160,9 @@ def refuse(response: httpx.Response) -> NoReturn:
 
 
 def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
-    """InputError when an experiment is not as declared."""
-    there = found | {"policy": found["policy"]["class"]} | found["policy"].get("fields", {})
+    """InputError when an experiment was not created as declared."""
+    there = found | (found["first"] or {})
+    there |= {"policy": there["policy"]["class"]} | there["policy"].get("fields", {})
     wanted = {name: value for name, value in declared.items() if name != "policy_settings"}
     for name, value in (wanted | declared.get("policy_settings", {})).items():
         if (list(value) if isinstance(value, list | tuple) else value) != there.get(name):

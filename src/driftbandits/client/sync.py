@@ -55,7 +55,7 @@ class Client:
         return self.do(calls.experiment(id))
 
     def change(self, id: str, **settings: Any) -> dict[str, Any]:
-        """Change ``timeout``, ``default_reward`` or ``reward_range`` while it runs."""
+        """Change what was declared while it runs: timeout, explore, policy and policy_settings, title, drift, ..."""
         return self.do(calls.change(id, settings))
 
     def pause(self, id: str) -> dict[str, Any]:

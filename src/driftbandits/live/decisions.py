@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from driftbandits.errors import InputError
+
+if TYPE_CHECKING:
+    from driftbandits.policies import Policy
 
 
 class Decision(NamedTuple):
@@ -74,6 +77,14 @@ class ArmChanged(NamedTuple):
     time: float
 
 
+class PolicyChanged(NamedTuple):
+    """This policy chooses from here on, and explores so much; another one begins with the last rewards of the log."""
+
+    policy: Policy
+    explore: float
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -85,7 +96,7 @@ make_decision = partial(tuple.__new__, Decision)
 make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
-Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | ArmChanged | Rewound
+Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Rewound
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 
 

@@ -44,6 +44,8 @@ class Learner:
         self.stream = StepStream(seed)
         self.recent: deque[tuple[int, int, float]] = deque(maxlen=RECENT)
         """The last rewards of all arms, as they came."""
+        self.seen = len(places)
+        """How many arms the Session has ever had."""
         self.unknown = set(range(len(places)))
         """Arms of which no reward has been learnt."""
         self.late: set[int] = set()
@@ -95,8 +97,8 @@ class Learner:
         """The learner that goes on when arms are what ``statuses`` say; this one stays as it is."""
         if self.policy.arms_change == "anew":
             places = [arm for arm, status in enumerate(statuses) if status == ON]
-            return self if places == self.places else self.anew(self.policy, places, self.explore)
-        places = self.places + list(range(self.places[-1] + 1, len(statuses)))
+            return self if places == self.places else self.anew(self.policy, statuses, self.explore)
+        places = self.places + list(range(self.seen, len(statuses)))
         made, state = copy.copy(self), _copy(self.state)
         for _ in places[self.n_arms :]:
             state = self.policy.add_arm(state)
@@ -108,19 +110,29 @@ class Learner:
         new = set(range(self.n_arms, len(places)))
         made.unknown = self.unknown | new
         made.late = self.late | new if len(self.unknown) < self.n_arms else set()
-        made.recent = self.recent.copy()
+        made.recent, made.seen = self.recent.copy(), len(statuses)
         made._set_places(places, on)
         made.player = self.player.at(state, self.learnt, len(places))
         made.begin_past()
         return made
 
-    def anew(self, policy: Policy, places: Sequence[int], explore: float) -> Learner:
-        """A learner that begins with these arms, and learns their last rewards again."""
+    def anew(self, policy: Policy, statuses: Sequence[str], explore: float) -> Learner:
+        """A learner that begins with the arms that are there, and learns their last rewards again."""
+        wanted = (ON,) if policy.arms_change == "anew" else (ON, OFF)
+        places = [arm for arm, status in enumerate(statuses) if status in wanted]
         made = make_learner(policy, places, self.seed, explore, self.era + 1)
         made.take(list(self.recent), 0)
-        made.recent = self.recent.copy()
+        made.recent, made.seen = self.recent.copy(), len(statuses)
         if isinstance(made, InTurnLearner):
             made.aside = [deque() for _ in places]  # what it had no use for is old
+        return made.changed(statuses) if policy.arms_change != "anew" else made
+
+    def exploring(self, share: float) -> Learner:
+        """A learner that goes on with all that is known, and explores so much."""
+        made = copy.copy(self)
+        made.explore, made.recent, made.unknown = share, self.recent.copy(), self.unknown.copy()
+        made.player = self.player.at(_copy(self.state), self.learnt)
+        made.begin_past()
         return made
 
     def belief(self, player: Player, n_arms: int) -> Belief:
@@ -234,6 +246,7 @@ class Learner:
 
     def resume_places(self, places: Sequence[int], statuses: Sequence[str]) -> None:
         """The arms that the policy knew, and what they were, at a snapshot."""
+        self.seen = len(statuses)
         self._set_places(places, [statuses[arm] == ON for arm in places])
 
     def resume(self, state: State, learnt: int, unknown: Iterable[int], aside: Rewards) -> None:
@@ -297,6 +310,13 @@ class InTurnLearner(Learner):
             assert isinstance(made, InTurnLearner)
             made.aside = [queue.copy() for queue in self.aside] + [deque() for _ in made.places[self.n_arms :]]
             made._choose_next()
+        return made
+
+    def exploring(self, share: float) -> Learner:
+        """As for other policies; rewards put aside stay there."""
+        made = super().exploring(share)
+        assert isinstance(made, InTurnLearner)
+        made.aside = [queue.copy() for queue in self.aside]
         return made
 
     def _choose_next(self) -> None:

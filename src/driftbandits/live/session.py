@@ -29,6 +29,7 @@ from driftbandits.live.decisions import (
     Decision,
     Event,
     Outcome,
+    PolicyChanged,
     Rewards,
     Rewound,
     Settled,
@@ -44,7 +45,7 @@ from driftbandits.live.decisions import (
 from driftbandits.live.explanation import Explanation, explain_choice
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
 from driftbandits.live.outcomes import outcome_of, refusal
-from driftbandits.live.settings import UNCHANGED, apply_change, changed
+from driftbandits.live.settings import UNCHANGED, apply_change, changed, check_policy, policy_changed
 from driftbandits.live.shown import as_html, in_a_line, listed
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.policies import AutoTS, Policy
@@ -98,8 +99,7 @@ class Session:
         clock: Callable[[], float] | None = None,
     ) -> None:
         policy = AutoTS() if policy is None else policy
-        if not isinstance(policy, Policy):
-            raise InputError(f"a Session needs an object derived from Policy, such as UCB1(); got {shown(policy)}")
+        check_policy(policy)
         self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_seed(seed, 2**64 - 1)
         self.timeout, self.reward_range = check_timeout(timeout), check_range("reward_range", reward_range)
         self.default_reward = check_default(default_reward, self.reward_range)
@@ -229,8 +229,13 @@ class Session:
         timeout: float | None = UNCHANGED,
         default_reward: float | None = UNCHANGED,
         reward_range: Sequence[float] | None = UNCHANGED,
+        explore: float = UNCHANGED,
+        policy: Policy = UNCHANGED,
     ) -> None:
         """Change what is declared, from now on and for open Decisions; what is not given stays.
+
+        Another ``policy`` learns the last 1,000 rewards, in the order that it needs, and takes over. Decisions of
+        before stay explainable.
 
         >>> session = Session(arms=["red", "blue"], clock=lambda: 100.0)
         >>> decision = session.ask()
@@ -238,7 +243,10 @@ class Session:
         >>> session.waiting()[0].due
         160.0
         """
-        self.apply(changed(self, timeout, default_reward, reward_range))
+        event = changed(self, timeout, default_reward, reward_range)
+        self._note(policy_changed(self, policy, explore))  # first, since a policy may not be defined for these arms
+        if event[:3] != (self.timeout, self.default_reward, self.reward_range) or explore is policy is UNCHANGED:
+            self.apply(event)
 
     # Arms that come and go
 
@@ -318,7 +326,7 @@ class Session:
                     f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
                 )
             self._apply_asked([event])
-        elif isinstance(event, Changed | Corrected | ArmChanged | Rewound):
+        elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Rewound):
             apply_change(self, event)
         elif not isinstance(event, Told | Settled):
             raise InputError(

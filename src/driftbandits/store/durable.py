@@ -82,7 +82,7 @@ class DurableSession:
             self._unclear = False
 
     def change(self, **settings: Any) -> None:
-        """Change ``timeout``, ``default_reward`` or ``reward_range``, from now on and for open Decisions."""
+        """As ``Session.change``: timeout, default_reward, reward_range, explore or policy."""
         self._durably(lambda session: session.change(**settings))
 
     def add_arm(self, name: str) -> None:

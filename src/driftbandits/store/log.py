@@ -15,7 +15,19 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, text
 
-from driftbandits.live.decisions import ArmChanged, Asked, Changed, Corrected, Event, Outcome, Rewound, Settled, Told
+from driftbandits._compile.recipe import build, describe
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Asked,
+    Changed,
+    Corrected,
+    Event,
+    Outcome,
+    PolicyChanged,
+    Rewound,
+    Settled,
+    Told,
+)
 from driftbandits.store.database import Database
 from driftbandits.store.errors import PastRetentionError
 from driftbandits.store.experiments import Experiment
@@ -24,7 +36,7 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, ArmChanged, Rewound)
+RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -222,6 +234,9 @@ def _rare_event(row: Any) -> Event:
         return Rewound(time)
     if kind == "m":
         return ArmChanged(*json.loads(settings), time)
+    if kind == "p":
+        described, explore = json.loads(settings)
+        return PolicyChanged(build(described), explore, time)
     timeout, default_reward, limits = json.loads(settings)
     return Changed(timeout, default_reward, tuple(limits) if limits else None, time)
 
@@ -234,6 +249,8 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "d", "settings": json.dumps(event[:3])}
     elif isinstance(event, ArmChanged):
         row |= {"kind": "m", "settings": json.dumps(event[:3])}
+    elif isinstance(event, PolicyChanged):
+        row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}
 
 

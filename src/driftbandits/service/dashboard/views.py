@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.live.decisions import ArmChanged, Asked, Event, Settled, Told
+from driftbandits.live.decisions import ArmChanged, Asked, Event, PolicyChanged, Settled, Told
 from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
@@ -72,7 +72,7 @@ class View:
 
     def __init__(self, session: Session, drift: float | None = None, n_arms: int | None = None) -> None:
         self.names, self.session_name = session.arms[:n_arms], session.name
-        self.weighted = session.explore > 0
+        self.weighted, self._sigma = session.explore > 0, getattr(session.policy, "sigma", 0.5)
         n_arms = len(self.names)
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
         self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)
@@ -86,8 +86,7 @@ class View:
         self.delays: deque[float] = deque(maxlen=DELAYS)
         self.snoozes: deque[SnoozeSpan] = deque(maxlen=SNOOZES)
         self.snoozed: tuple[Snooze, ...] = ()
-        drift = getattr(session.policy, "drift", None) if drift is None else drift
-        self.alarm = None if drift is None else DriftAlarm(n_arms, drift, getattr(session.policy, "sigma", 0.5))
+        self.watch(getattr(session.policy, "drift", None) if drift is None else drift)
         self.alarms: deque[tuple[int, float, Alarm]] = deque(maxlen=ALARMS)
         self.alarm_count = 0
         self.unfinished = empty_rows(1, n_arms)
@@ -123,6 +122,8 @@ class View:
                     self.step, self.time = step, time
                     self._add_arm(event.name)
                     asks, closed = self._asks, self._closed
+                elif isinstance(event, PolicyChanged):
+                    self.weighted = event.explore > 0
             else:
                 closes, reward, time = event
                 _, arm, asked, _, probability = pending.pop(closes)
@@ -135,6 +136,10 @@ class View:
             self._read_belief(session)
         if len(asks) + len(closed) >= BUNDLE:
             self.take_in()
+
+    def watch(self, drift: float | None) -> None:
+        """Compare rewards with that drift from here on; None: with none."""
+        self.alarm = None if drift is None else DriftAlarm(len(self.names), drift, self._sigma)
 
     def _add_arm(self, name: str) -> None:
         """One arm more; what came before is added up first, for it knows nothing of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query
@@ -31,6 +32,8 @@ router = APIRouter(prefix="/v1/experiments", tags=["Experiments"], responses=REF
 audit = APIRouter(tags=["Experiments"])
 KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 SHOW = TypeAdapter(models.Experiment)
+LIVE = ("timeout", "default_reward", "reward_range", "explore")
+"""Settings that are the Session's."""
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY)]
 
 
@@ -38,7 +41,7 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 async def create(request: Request, new: models.NewExperiment, key: Key = None) -> Response:
     """Create an experiment."""
     service = await admit(request, "admin", new.id)
-    policy = _policy(new)
+    policy = _policy(new.policy, new.policy_settings)
     settings = declared(new, policy)
     if "keep" not in new.model_fields_set:
         settings["keep"] = service.settings.keep
@@ -88,7 +91,11 @@ async def change(request: Request, experiment: str, changes: models.Changes) -> 
     """Change settings while it runs. A new timeout counts for open Decisions too, from the moment each was asked."""
     service = await admit(request, "admin")
     given = changes.model_dump(include=changes.model_fields_set)
-    live = {name: value for name, value in given.items() if name != "keep"}
+    live = {name: given[name] for name in LIVE if name in given}
+    if "policy" in given:
+        live["policy"] = _policy(given["policy"], given.get("policy_settings", {}))
+    elif "policy_settings" in given:
+        raise InputError('policy_settings are those of a policy: name it too, as in {"policy": "SWUCB", ...}')
     held = await service.holdings.get(experiment)
     held.check_tells()
 
@@ -97,7 +104,12 @@ async def change(request: Request, experiment: str, changes: models.Changes) -> 
         return ""
 
     if live:
-        await service.holdings.durably(held, work)
+        await service.holdings.durably(held, work, heavy="policy" in live)
+    if "title" in given or "drift" in given:
+        described = {name: given[name] for name in ("title", "drift") if name in given}
+        await service.holdings.in_thread(partial(service.store.describe, experiment, **described))
+        if "drift" in given:
+            held.view.watch(given["drift"])
     if "keep" in given:
         await service.holdings.in_thread(service.store.set_keep, experiment, given["keep"])
     await note(request, "changed", experiment, given)
@@ -239,17 +251,17 @@ def _shown(service: Service, stored: Stored) -> str:
     return SHOW.dump_json(show(service, stored)).decode()
 
 
-def _policy(new: models.NewExperiment) -> Policy:
-    if new.policy in POLICIES:
-        known = [field.name for field in fields(POLICIES[new.policy])]  # type: ignore[arg-type]
-        for name, value in new.policy_settings.items():
-            if name not in known:
-                raise InputError(f"{new.policy} has no setting {name!r}; it has {', '.join(known) or 'none'}")
+def _policy(name: str, settings: dict[str, Any]) -> Policy:
+    if name in POLICIES:
+        known = [field.name for field in fields(POLICIES[name])]  # type: ignore[arg-type]
+        for key, value in settings.items():
+            if key not in known:
+                raise InputError(f"{name} has no setting {key!r}; it has {', '.join(known) or 'none'}")
             if not isinstance(value, bool | int | float | str | None):
-                raise InputError(f"{name} of {new.policy} must be a number, a text, true, false or null; got {value!r}")
+                raise InputError(f"{key} of {name} must be a number, a text, true, false or null; got {value!r}")
     try:
-        return make_policy(new.policy, **new.policy_settings)
+        return make_policy(name, **settings)
     except InputError:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise InputError(f"{new.policy} cannot be made from {new.policy_settings!r}: {error}") from None
+        raise InputError(f"{name} cannot be made from {settings!r}: {error}") from None

@@ -35,6 +35,11 @@ Range = Annotated[
 ]
 
 
+Title = Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")]
+Drift = Annotated[
+    Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
+]
+
 STRICT = ConfigDict(extra="forbid", strict=True)
 """Only the declared fields, of exactly the declared type: "1" is not a number."""
 
@@ -56,7 +61,7 @@ class NewExperiment(Request):
 
     id: ExperimentId
     arms: Annotated[list[Name], Field(min_length=1, max_length=MOST_ARMS)]
-    title: Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")] = ""
+    title: Title = ""
     policy: Annotated[str, Field(description="A policy's name; AutoTS, which must be told nothing.")] = "AutoTS"
     policy_settings: Annotated[
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
@@ -68,9 +73,7 @@ class NewExperiment(Request):
     explore: Annotated[
         Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
     ] = 0.0
-    drift: Annotated[
-        Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
-    ] = None
+    drift: Drift = None
     keep: Keep = None
 
 
@@ -80,6 +83,13 @@ class Changes(Request):
     timeout: Timeout = None
     default_reward: Default = None
     reward_range: Range = None
+    explore: Share = 0.0
+    policy: Annotated[str, Field(description="Another policy, which learns the last 1,000 rewards and takes over.")] = (
+        ""
+    )
+    policy_settings: Annotated[dict[str, Any], Field(description="Its settings.")] = {}
+    title: Title = ""
+    drift: Drift = None
     keep: Keep = None
 
 
@@ -164,7 +174,7 @@ class Experiment(BaseModel):
     ``arms`` are all that there ever were, ``statuses`` what each is now. ``step``, ``open`` and ``learnt`` count its
     Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it. ``events`` is
     the length of its log, the first ``folded`` of which are past retention. ``warnings`` say what will soon need
-    attention.
+    attention. ``first`` has what was declared before the first change, null if nothing was changed.
     """
 
     id: str
@@ -189,6 +199,7 @@ class Experiment(BaseModel):
     holder: str | None
     url: str | None
     warnings: list[str]
+    first: dict[str, Any] | None
 
 
 class Experiments(BaseModel):
