@@ -84,9 +84,7 @@ class Changes(Request):
     default_reward: Default = None
     reward_range: Range = None
     explore: Share = 0.0
-    policy: Annotated[str, Field(description="Another policy, which learns the last 1,000 rewards and takes over.")] = (
-        ""
-    )
+    policy: Annotated[str, Field(description="Another one: it learns the last 1,000 rewards and takes over.")] = ""
     policy_settings: Annotated[dict[str, Any], Field(description="Its settings.")] = {}
     title: Title = ""
     drift: Drift = None
