@@ -17,7 +17,11 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", db.FeasibilityWarning)
     POLICIES = [db.AutoTS(), db.UCB1(), db.SWUCB(window=20, xi=1.0), db.SnoozeItK(500, 1e-3, 0.1), db.KLUCB()]
 """Natively, snoozed from outside, and beginning anew; in any order and in turn."""
-VERBS = ["ask"] * 8 + ["tell"] * 8 + ["add", "disable", "enable", "remove", "policy", "explore", "timeout", "restore"]
+VERBS = (
+    ["ask"] * 8
+    + ["tell"] * 8
+    + ["add", "disable", "enable", "remove", "policy", "explore", "timeout", "force", "restore"]
+)
 
 
 def fold(events: list[Event], **declared: Any) -> db.Session:
@@ -43,7 +47,8 @@ def test_any_sequence_of_changes_is_the_fold_of_its_log(data: st.DataObject) -> 
         before = session.snapshot()
         try:
             if verb == "ask":
-                chosen += [(each.arm, session.available) for each in session.ask_many(data.draw(st.integers(1, 4)))]
+                allowed = [session.forced] if session.forced else session.available
+                chosen += [(each.arm, allowed) for each in session.ask_many(data.draw(st.integers(1, 4)))]
             elif verb == "tell" and session.open:
                 waiting = data.draw(st.sampled_from(session.waiting()))
                 session.tell_many({f"d-{waiting.step}": data.draw(st.sampled_from([0.0, 0.5, 1.0]))})
@@ -57,6 +62,8 @@ def test_any_sequence_of_changes_is_the_fold_of_its_log(data: st.DataObject) -> 
                 session.change(explore=data.draw(st.sampled_from([0.0, 0.3])))
             elif verb == "timeout":
                 session.change(timeout=data.draw(st.sampled_from([None, 3.0, 20.0])))
+            elif verb == "force":
+                session.force_arm(data.draw(st.sampled_from([None, *session.available])))
             elif verb == "restore":
                 session = db.Session.restore(session.snapshot(), clock=lambda: now[0])
                 session.journal = events
@@ -64,7 +71,7 @@ def test_any_sequence_of_changes_is_the_fold_of_its_log(data: st.DataObject) -> 
             refusals.append(str(error))
             assert session.snapshot() == before, "what is refused changes nothing"
     assert all(arm in available for arm, available in chosen), "a disabled arm is never chosen"
-    assert all("only arm" in words or "is defined for" in words for words in refusals)
+    assert all("only arm" in words or "is defined for" in words or "force another" in words for words in refusals)
     folded = fold(events, **declared)
     assert folded.snapshot() == session.snapshot()
     folded.clock = session.clock
@@ -118,6 +125,27 @@ def test_a_new_policy_begins_with_the_last_rewards() -> None:
     assert session.learnt > 100, "in the order that it needs"
 
 
+def test_the_kill_switch() -> None:
+    session = db.Session(arms=["a", "b"], explore=0.5)
+    for _ in range(50):
+        decision = session.ask()
+        session.tell(decision, float(decision.arm == "b"))
+    session.force_arm("a")
+    forced = session.ask_many(50)
+    assert {each.arm for each in forced} == {"a"}
+    why = session.explain(forced[0])
+    assert (why.phase, why.probability, [view.probability for view in why.arms]) == ("forced", 1.0, [1.0, 0.0])
+    session.tell_many(dict.fromkeys(forced, 0.0))
+    assert session.learnt == 100, "rewards are learnt"
+    with pytest.raises(db.InputError, match="force another arm, or none"):
+        session.disable_arm("a")
+    session.change(policy=db.UCB1())
+    assert session.forced == "a"
+    session.force_arm(None)
+    assert "b" in {each.arm for each in session.ask_many(20)}
+    assert session.explain(forced[0]) == why
+
+
 def test_what_is_refused() -> None:
     session = db.Session(db.SnoozeIt(1_000, 1e-3, confidence=0.1), arms=["a", "b"])
     for call, words in (
@@ -125,6 +153,7 @@ def test_what_is_refused() -> None:
         (lambda: session.disable_arm("a"), "exactly 2 arms, not for 1"),
         (lambda: session.add_arm("a"), "already"),
         (lambda: session.remove_arm("z"), "has no arm 'z'"),
+        (lambda: session.force_arm("z"), "an arm that is on"),
         (lambda: session.change(policy="UCB1"), "derived from Policy"),  # type: ignore[arg-type]
         (lambda: session.apply(ArmChanged(7, "x", "on", 0.0)), "there are 2"),
     ):

@@ -43,10 +43,13 @@ def test_a_shop_changes_its_arms_and_its_policy(tmp_path: Path) -> None:
             ("green", True),
         ]
         client.change("shop", policy="UCB1")
+        shop.force_arm("green")
+        assert {each.arm for each in shop.ask_many(5)} == {"green"}
+        assert client.experiment("shop")["forced"] == "green"
         seen = running.held("shop").view
         assert [each["arm"] for each in view_json(seen)[0]["arms"]] == found["arms"]
         done = [deed["did"] for deed in running.http.get("/v1/audit").json()]
-        assert done.count("changed arms") == 4
+        assert done.count("changed arms") == 5
         assert client.open("shop", arms=ARMS).id == "shop"  # as it was created
     with serving(url) as running:
 
@@ -55,7 +58,7 @@ def test_a_shop_changes_its_arms_and_its_policy(tmp_path: Path) -> None:
                 await (await other.open("shop")).add_arm("black")
 
         assert running.http.get("/v1/experiments/shop").json()["statuses"] == ["on", "removed", "on"]
-        assert running.http.post("/v1/experiments/shop/ask").status_code == 200
+        assert running.http.post("/v1/experiments/shop/ask").json()["arm"] == "green"
         assert running.held("shop").view.names == found["arms"]
         asyncio.run(by_another())
         assert running.http.get("/v1/experiments/shop").json()["arms"][-1] == "black"

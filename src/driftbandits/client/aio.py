@@ -151,6 +151,10 @@ class AsyncRemoteSession:
         """Never choose an arm again. The log keeps it. Needs a token of scope admin."""
         await self._client.do(calls.set_arm(self.id, name, "removed"))
 
+    async def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
+        await self._client.do(calls.force_arm(self.id, name))
+
     async def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
         await self._client.do(calls.correct(self.id, id, reward))

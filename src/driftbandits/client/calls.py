@@ -129,6 +129,11 @@ def set_arm(id: str, arm: str, status: str) -> Call[dict[str, Any]]:
     return Call("PATCH", f"{_at(id)}/arms", {"arm": arm, "status": status}, lambda found: found)
 
 
+def force_arm(id: str, arm: str | None) -> Call[dict[str, Any]]:
+    """One arm for all Decisions, or none in particular."""
+    return Call("PUT", f"{_at(id)}/force", {"arm": arm}, lambda found: found)
+
+
 def correct(id: str, decision: str, reward: float | None) -> Call[None]:
     """Another reward in the place of one that was learnt, or none. Done twice, it comes to the same."""
     body = {"corrections": [{"id": decision, "reward": reward if reward is None else float(reward)}]}

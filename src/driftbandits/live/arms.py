@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_names, shown
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ArmChanged
+from driftbandits.live.decisions import ArmChanged, Forced
 from driftbandits.live.learners import OFF, ON, REMOVED, Learner
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def arm_changed(session: Session, name: Any, status: str, new: bool = False) -> 
             raise InputError(f"{session.name!r} has no arm {shown(name)}; it has {shown(there)}")
         if session.statuses[place] == status:
             return None
+        if session.forced == name and status != ON:
+            raise InputError(f"all Decisions get {name!r}: force another arm, or none, first")
         if session.available == [name]:
             raise InputError(f"{name!r} is the only arm that can be chosen: enable or add another one first")
     arm = len(session.arms) if new else session.arms.index(name)
@@ -48,6 +50,24 @@ def apply_arm(session: Session, event: ArmChanged) -> None:
     names[arm : arm + 1], statuses[arm : arm + 1] = [name], [status]
     go_on_with(session, session._learner.changed(statuses), statuses)
     session.arms = names
+
+
+def forced(session: Session, name: Any) -> Forced | None:
+    """The event that sends all Decisions to an arm, or to none in particular; None if that is so already."""
+    if name is not None and name not in session.available:
+        raise InputError(
+            f"{session.name!r} can be forced to an arm that is on: {shown(session.available)}; got {shown(name)}"
+        )
+    arm = None if name is None else session.arms.index(name)
+    return None if arm == session._learner.forced else Forced(arm, session._now())
+
+
+def apply_forced(session: Session, event: Forced) -> None:
+    """All Decisions get that arm from here on."""
+    if event.arm is not None and not 0 <= event.arm < len(session.arms):
+        raise InputError(f"the log forces arm {event.arm}, and there are {len(session.arms)}")
+    before = session._learner
+    go_on_with(session, before.again(before.explore, event.arm), session.statuses)
 
 
 def go_on_with(session: Session, learner: Learner, statuses: list[str]) -> None:

@@ -85,6 +85,13 @@ class PolicyChanged(NamedTuple):
     time: float
 
 
+class Forced(NamedTuple):
+    """All Decisions get this arm from here on, whatever the policy wants; None: the policy chooses again."""
+
+    arm: int | None
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -96,7 +103,7 @@ make_decision = partial(tuple.__new__, Decision)
 make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
-Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Rewound
+Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Forced | Rewound
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 
 

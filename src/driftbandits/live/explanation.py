@@ -46,7 +46,7 @@ class Overtaking:
 class Explanation:
     """Why a Decision chose its arm.
 
-    ``phase`` is "snoozed" when some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the
+    ``phase`` is "forced" when the policy had no say, "snoozed" when some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the
     policy. ``gap`` is the difference that the policy tested (over ``window`` pairs of pulls, where it has windows),
     ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the test.
     ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
@@ -144,7 +144,7 @@ def explain_choice(
         id=id,
         step=step,
         arm=names[arm],
-        phase="snoozed" if last else "exploring",
+        phase="forced" if learner.forced is not None else "snoozed" if last else "exploring",
         learnt=learnt,
         probability=float(shares[learner.places.index(arm)]) if probability is None else probability,
         gap=last.gap if last else belief.gap if all_on else None,

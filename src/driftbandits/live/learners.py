@@ -50,6 +50,8 @@ class Learner:
         """Arms of which no reward has been learnt."""
         self.late: set[int] = set()
         """Those of them that came when others were known."""
+        self.forced: int | None = None
+        """The arm that is chosen whatever the policy wants, if there is one."""
         self._set_places(places, [True] * len(places))
         self.player = Player(policy, len(places), self._seeds)
         self._generator = self.player.random(self.stream.rng)
@@ -122,15 +124,15 @@ class Learner:
         places = [arm for arm, status in enumerate(statuses) if status in wanted]
         made = make_learner(policy, places, self.seed, explore, self.era + 1)
         made.take(list(self.recent), 0)
-        made.recent, made.seen = self.recent.copy(), len(statuses)
+        made.recent, made.seen, made.forced = self.recent.copy(), len(statuses), self.forced
         if isinstance(made, InTurnLearner):
             made.aside = [deque() for _ in places]  # what it had no use for is old
         return made.changed(statuses) if policy.arms_change != "anew" else made
 
-    def exploring(self, share: float) -> Learner:
-        """A learner that goes on with all that is known, and explores so much."""
+    def again(self, explore: float, forced: int | None) -> Learner:
+        """A learner that goes on with all that is known, explores so much, and is forced to choose that arm or none."""
         made = copy.copy(self)
-        made.explore, made.recent, made.unknown = share, self.recent.copy(), self.unknown.copy()
+        made.explore, made.forced, made.recent, made.unknown = explore, forced, self.recent.copy(), self.unknown.copy()
         made.player = self.player.at(_copy(self.state), self.learnt)
         made.begin_past()
         return made
@@ -160,6 +162,8 @@ class Learner:
         don't wait for rewards cycle through the arms not known yet instead: ``waiting`` asks have done so already. An
         arm that came later gets its turn, one ask in as many as there are arms, until its first reward comes.
         """
+        if self.forced is not None:
+            return np.full(count, self.forced), np.ones(count)
         new = [place for place in sorted(self.late & self.unknown) if self._on[place]]
         if not new:
             arms, p = self._choose(step, count, waiting)
@@ -236,6 +240,8 @@ class Learner:
 
     def shares(self, learnt: int, draws: int = 1000) -> Any:
         """The probability with which each arm is chosen after so many updates, as its share of so many draws."""
+        if self.forced is not None:
+            return np.arange(self.n_arms) == self._place_of[self.forced]
         arms, _ = self._draw(self.past(learnt), EXPLAIN_STEPS, draws)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
@@ -312,9 +318,9 @@ class InTurnLearner(Learner):
             made._choose_next()
         return made
 
-    def exploring(self, share: float) -> Learner:
+    def again(self, explore: float, forced: int | None) -> Learner:
         """As for other policies; rewards put aside stay there."""
-        made = super().exploring(share)
+        made = super().again(explore, forced)
         assert isinstance(made, InTurnLearner)
         made.aside = [queue.copy() for queue in self.aside]
         return made
@@ -324,6 +330,8 @@ class InTurnLearner(Learner):
         self.next_arm = int(arms[0])
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
+        if self.forced is not None:
+            return np.full(count, self.forced), np.ones(count)
         arms, p = self._by_chance(step, np.full(count, self.next_arm))
         return arms if self._same else self._arm_at[arms], p
 

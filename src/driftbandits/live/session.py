@@ -19,7 +19,7 @@ from driftbandits._common.checks import (
     shown,
 )
 from driftbandits.errors import InputError
-from driftbandits.live.arms import arm_changed
+from driftbandits.live.arms import arm_changed, forced
 from driftbandits.live.clocks import steady_clock
 from driftbandits.live.decisions import (
     ArmChanged,
@@ -28,6 +28,7 @@ from driftbandits.live.decisions import (
     Corrected,
     Decision,
     Event,
+    Forced,
     Outcome,
     PolicyChanged,
     Rewards,
@@ -278,6 +279,22 @@ class Session:
         """Never choose an arm again. The log keeps it, and its name is not given to another one."""
         self._note(arm_changed(self, name, REMOVED))
 
+    @property
+    def forced(self) -> str | None:
+        """The arm that all Decisions get, if one was forced."""
+        arm = self._learner.forced
+        return None if arm is None else self.arms[arm]
+
+    def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm, whatever the policy wants; None lets the policy choose again. Rewards are learnt.
+
+        >>> session = Session(arms=["red", "blue"])
+        >>> session.force_arm("blue")
+        >>> {decision.arm for decision in session.ask_many(10)}
+        {'blue'}
+        """
+        self._note(forced(self, name))
+
     def _note(self, event: Event | None) -> None:
         if event is not None:
             self.apply(event)
@@ -326,7 +343,7 @@ class Session:
                     f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
                 )
             self._apply_asked([event])
-        elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Rewound):
+        elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Forced | Rewound):
             apply_change(self, event)
         elif not isinstance(event, Told | Settled):
             raise InputError(

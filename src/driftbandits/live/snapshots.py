@@ -50,6 +50,7 @@ def pack_session(session: Session) -> bytes:
         "places": learner.places,
         "late": sorted(learner.late),
         "era": learner.era,
+        "forced": learner.forced,
     }
     # The policy in the settings begins with the arms that it knows; which ones they are is told behind.
     aside = learner.aside if isinstance(learner, InTurnLearner) else []
@@ -90,6 +91,7 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         session.statuses = header.get("statuses", session.statuses)
         session._since = header.get("since", 0)
         learner.era, learner.late = header.get("era", 0), set(header.get("late", ()))
+        learner.forced = header.get("forced")
         learner.recent.extend(arrays["recent"].tolist() if "recent" in arrays else ())
         learner.resume_places(header.get("places", learner.places), session.statuses)
     except KeyError as error:

@@ -101,6 +101,10 @@ class DurableSession:
         """Never choose an arm again. The log keeps it."""
         self._durably(lambda session: session.remove_arm(name))
 
+    def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm, whatever the policy wants; None lets the policy choose again."""
+        self._durably(lambda session: session.force_arm(name))
+
     def settle(self) -> list[Settled]:
         """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""
         return self._durably(lambda session: session.settle())

@@ -22,6 +22,7 @@ from driftbandits.live.decisions import (
     Changed,
     Corrected,
     Event,
+    Forced,
     Outcome,
     PolicyChanged,
     Rewound,
@@ -36,7 +37,7 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Rewound)
+RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -234,6 +235,8 @@ def _rare_event(row: Any) -> Event:
         return Rewound(time)
     if kind == "m":
         return ArmChanged(*json.loads(settings), time)
+    if kind == "f":
+        return Forced(json.loads(settings), time)
     if kind == "p":
         described, explore = json.loads(settings)
         return PolicyChanged(build(described), explore, time)
@@ -249,6 +252,8 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "d", "settings": json.dumps(event[:3])}
     elif isinstance(event, ArmChanged):
         row |= {"kind": "m", "settings": json.dumps(event[:3])}
+    elif isinstance(event, Forced):
+        row |= {"kind": "f", "settings": json.dumps(event.arm)}
     elif isinstance(event, PolicyChanged):
         row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}

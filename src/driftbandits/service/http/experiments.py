@@ -129,6 +129,12 @@ async def set_arm(request: Request, experiment: str, given: models.Arm) -> model
     return await _change_arms(request, experiment, given, lambda session: getattr(session, verb)(given.arm))
 
 
+@router.put("/{experiment}/force")
+async def force_arm(request: Request, experiment: str, given: models.Force) -> models.Experiment:
+    """The kill switch: all Decisions get one arm, or the policy chooses again."""
+    return await _change_arms(request, experiment, given, lambda session: session.force_arm(given.arm))
+
+
 async def _change_arms(
     request: Request, experiment: str, given: models.Request, change: Callable[[Session], None]
 ) -> models.Experiment:
@@ -242,7 +248,7 @@ def show(service: Service, stored: Stored) -> models.Experiment:
     """An experiment as the Store has it, with what is in memory here."""
     declared = {name: getattr(stored, name) for name in models.Experiment.model_fields if hasattr(stored, name)}
     held = service.holdings.held.get(stored.id)
-    live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt")}
+    live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced")}
     warnings = held.warnings() if held else []
     return models.Experiment(**declared | live, events=stored.last_seq, warnings=warnings)
 

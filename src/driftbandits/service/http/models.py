@@ -104,6 +104,12 @@ class Arm(Request):
     status: Literal["on", "off", "removed"]
 
 
+class Force(Request):
+    """The arm that all Decisions get, whatever the policy wants; null lets the policy choose again."""
+
+    arm: Name | None
+
+
 class Correction(Request):
     """The right reward of a Decision that has one, or null to retract it."""
 
@@ -170,7 +176,8 @@ class Experiment(BaseModel):
     """An experiment as it was declared, and its status.
 
     ``arms`` are all that there ever were, ``statuses`` what each is now. ``step``, ``open`` and ``learnt`` count its
-    Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it. ``events`` is
+    Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it, as is
+    ``forced``, the arm that all Decisions get. ``events`` is
     the length of its log, the first ``folded`` of which are past retention. ``warnings`` say what will soon need
     attention. ``first`` has what was declared before the first change, null if nothing was changed.
     """
@@ -194,6 +201,7 @@ class Experiment(BaseModel):
     step: int | None
     open: int | None
     learnt: int | None
+    forced: str | None
     holder: str | None
     url: str | None
     warnings: list[str]

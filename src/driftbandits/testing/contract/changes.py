@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ArmChanged, PolicyChanged
+from driftbandits.live.decisions import ArmChanged, Forced, PolicyChanged
 from driftbandits.policies import UCB1, AutoTS
 from driftbandits.testing.contract.base import ARMS, StoreTests, fold, refused
 
@@ -29,7 +29,9 @@ class ChangeTests(StoreTests):
                     session.disable_arm(ARMS[0])
                 elif step == 30:
                     session.change(policy=UCB1(), explore=0.2, timeout=60)
+                    session.force_arm(ARMS[1])
                 elif step == 35:
+                    session.force_arm("new")
                     session.remove_arm(ARMS[1])
                     session.enable_arm(ARMS[0])
             refused(InputError, "has no arm", lambda: session.disable_arm(ARMS[1]))
@@ -38,12 +40,13 @@ class ChangeTests(StoreTests):
         assert (found.policy["class"], found.explore, found.timeout) == ("UCB1", 0.2, 60)
         assert found.first is not None
         assert (found.first["arms"], found.first["policy"]["class"]) == (ARMS, "AutoTS")
+        assert [event.arm for event in store.events(name) if isinstance(event, Forced)] == [1, 2]
         kinds = [event for event in store.events(name) if isinstance(event, ArmChanged | PolicyChanged)]
         assert [getattr(event, "name", None) for event in kinds] == ["new", ARMS[0], None, ARMS[1], ARMS[0]]
         again = self.store()
         with again.open(name, arms=ARMS, policy=AutoTS()) as session:  # as it was created
             assert {step: again.explain(name, step) for step in said} == said
-            assert session.ask().arm in (ARMS[0], "new")
+            assert session.ask().arm == "new"
             assert fold(again, name).snapshot() == session._writer.session.snapshot()
         with tempfile.TemporaryDirectory() as folder:
             assert store.export(name, Path(folder) / "log.csv") == 41
