@@ -119,6 +119,21 @@ def change(id: str, settings: dict[str, Any]) -> Call[dict[str, Any]]:
     return Call("PATCH", _at(id), settings, dict)
 
 
+def add_arm(id: str, arm: str) -> Call[dict[str, Any]]:
+    """A new arm."""
+    return Call("POST", f"{_at(id)}/arms", {"arm": arm}, lambda found: found)
+
+
+def set_arm(id: str, arm: str, status: str) -> Call[dict[str, Any]]:
+    """An arm "on", "off" or "removed"."""
+    return Call("PATCH", f"{_at(id)}/arms", {"arm": arm, "status": status}, lambda found: found)
+
+
+def force_arm(id: str, arm: str | None) -> Call[dict[str, Any]]:
+    """One arm for all Decisions, or none in particular."""
+    return Call("PUT", f"{_at(id)}/force", {"arm": arm}, lambda found: found)
+
+
 def correct(id: str, decision: str, reward: float | None) -> Call[None]:
     """Another reward in the place of one that was learnt, or none. Done twice, it comes to the same."""
     body = {"corrections": [{"id": decision, "reward": reward if reward is None else float(reward)}]}
@@ -150,8 +165,9 @@ def refuse(response: httpx.Response) -> NoReturn:
 
 
 def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
-    """InputError when an experiment is not as declared."""
-    there = found | {"policy": found["policy"]["class"]} | found["policy"].get("fields", {})
+    """InputError when an experiment was not created as declared."""
+    there = found | (found["first"] or {})
+    there |= {"policy": there["policy"]["class"]} | there["policy"].get("fields", {})
     wanted = {name: value for name, value in declared.items() if name != "policy_settings"}
     for name, value in (wanted | declared.get("policy_settings", {})).items():
         if (list(value) if isinstance(value, list | tuple) else value) != there.get(name):

@@ -57,7 +57,7 @@ class Client:
         return self.do(calls.experiment(id))
 
     def change(self, id: str, **settings: Any) -> dict[str, Any]:
-        """Change ``timeout``, ``default_reward`` or ``reward_range`` while it runs."""
+        """Change what was declared while it runs: timeout, explore, policy and policy_settings, title, drift, ..."""
         return self.do(calls.change(id, settings))
 
     def pause(self, id: str) -> dict[str, Any]:
@@ -143,6 +143,26 @@ class RemoteSession:
         """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else self._client.do(call)
+
+    def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on. Needs a token of scope admin."""
+        self._client.do(calls.add_arm(self.id, name))
+
+    def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "off"))
+
+    def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "on"))
+
+    def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "removed"))
+
+    def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
+        self._client.do(calls.force_arm(self.id, name))
 
     def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
+
+if TYPE_CHECKING:
+    from driftbandits.policies import Policy
 
 
 class Decision(NamedTuple):
@@ -66,6 +69,30 @@ class Changed(NamedTuple):
     time: float
 
 
+class ArmChanged(NamedTuple):
+    """An arm is "on", "off" or "removed" from here on; one whose number is that of no arm yet is new."""
+
+    arm: int
+    name: str
+    status: str
+    time: float
+
+
+class PolicyChanged(NamedTuple):
+    """This policy chooses from here on, and explores so much; another one begins with the last rewards of the log."""
+
+    policy: Policy
+    explore: float
+    time: float
+
+
+class Forced(NamedTuple):
+    """All Decisions get this arm from here on, whatever the policy wants; None: the policy chooses again."""
+
+    arm: int | None
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -77,7 +104,7 @@ make_decision = partial(tuple.__new__, Decision)
 make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
-Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | Rewound
+Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Forced | Rewound
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 
 

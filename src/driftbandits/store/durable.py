@@ -82,8 +82,28 @@ class DurableSession:
             self._unclear = False
 
     def change(self, **settings: Any) -> None:
-        """Change ``timeout``, ``default_reward`` or ``reward_range``, from now on and for open Decisions."""
+        """As ``Session.change``: timeout, default_reward, reward_range, explore or policy."""
         self._durably(lambda session: session.change(**settings))
+
+    def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on."""
+        self._durably(lambda session: session.add_arm(name))
+
+    def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled."""
+        self._durably(lambda session: session.disable_arm(name))
+
+    def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled."""
+        self._durably(lambda session: session.enable_arm(name))
+
+    def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it."""
+        self._durably(lambda session: session.remove_arm(name))
+
+    def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm, whatever the policy wants; None lets the policy choose again."""
+        self._durably(lambda session: session.force_arm(name))
 
     def settle(self) -> list[Settled]:
         """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""

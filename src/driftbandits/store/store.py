@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import EllipsisType
 from typing import IO, Any, Self
 
 from driftbandits._compile.recipe import describe
@@ -131,6 +132,11 @@ class Store:
     def set_status(self, id: str, status: str) -> None:
         """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
         self._experiments.set_status(id, status)
+
+    def describe(self, id: str, *, title: str | None = None, drift: float | EllipsisType | None = ...) -> None:
+        """Another title, or another declared drift, which the drift alarm compares with; what is not given stays."""
+        if title is not None or drift is not ...:
+            self._experiments.describe(id, title, drift)
 
     def set_keep(self, id: str, keep: float | None) -> None:
         """For how many seconds its events are kept; None: for ever. ``prune`` erases those that are older."""
@@ -324,7 +330,7 @@ class Store:
 
 def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:
     for name, value in declared.items():
-        there = getattr(experiment, name)
+        there = (experiment.first or {}).get(name, getattr(experiment, name))  # as it was created
         wanted = (describe(value) if value else there) if name == "policy" else value
         if name == "arms" or (name == "reward_range" and value is not None):
             there, wanted = list(there or ()), list(value)

@@ -1,0 +1,79 @@
+"""Arms of a Session that come and go: added, disabled, enabled, removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from driftbandits._common.checks import check_names, shown
+from driftbandits.errors import InputError
+from driftbandits.live.decisions import ArmChanged, Forced
+from driftbandits.live.learners import OFF, ON, REMOVED, Learner
+
+if TYPE_CHECKING:
+    from driftbandits.live.session import Session
+
+MOST_ARMS = 1_000
+"""Arms that a Session may ever have had when one is added."""
+ERAS = 8
+"""Learners of before the last changes of arms, that are kept to explain what they chose."""
+
+
+def arm_changed(session: Session, name: Any, status: str, new: bool = False) -> ArmChanged | None:
+    """The event that gives an arm that status, a ``new`` one or one that is there; None if it has it already."""
+    if new:
+        [name] = check_names("arms", [name])
+        if name in session.arms:
+            raise InputError(f"there is or was an arm {name!r} already: enable it, or choose another name")
+        if len(session.arms) >= MOST_ARMS:
+            raise InputError(f"{session.name!r} has had {MOST_ARMS:,} arms and takes no more: begin another experiment")
+    else:
+        place = session.arms.index(name) if isinstance(name, str) and name in session.arms else None
+        if place is None or session.statuses[place] == REMOVED:
+            there = [arm for arm, is_now in zip(session.arms, session.statuses, strict=True) if is_now != REMOVED]
+            raise InputError(f"{session.name!r} has no arm {shown(name)}; it has {shown(there)}")
+        if session.statuses[place] == status:
+            return None
+        if session.forced == name and status != ON:
+            raise InputError(f"all Decisions get {name!r}: force another arm, or none, first")
+        if session.available == [name]:
+            raise InputError(f"{name!r} is the only arm that can be chosen: enable or add another one first")
+    arm = len(session.arms) if new else session.arms.index(name)
+    return ArmChanged(arm, name, status, session._now())
+
+
+def apply_arm(session: Session, event: ArmChanged) -> None:
+    """The Session with that arm as it is now; a policy that can't do with the arms that are left changes nothing."""
+    arm, name, status, _ = event
+    if not 0 <= arm <= len(session.arms) or status not in (ON, OFF, REMOVED):
+        raise InputError(f"the log changes arm {arm} to {shown(status)}, and there are {len(session.arms)}")
+    names, statuses = list(session.arms), list(session.statuses)
+    names[arm : arm + 1], statuses[arm : arm + 1] = [name], [status]
+    go_on_with(session, session._learner.changed(statuses), statuses)
+    session.arms = names
+
+
+def forced(session: Session, name: Any) -> Forced | None:
+    """The event that sends all Decisions to an arm, or to none in particular; None if that is so already."""
+    if name is not None and name not in session.available:
+        raise InputError(
+            f"{session.name!r} can be forced to an arm that is on: {shown(session.available)}; got {shown(name)}"
+        )
+    arm = None if name is None else session.arms.index(name)
+    return None if arm == session._learner.forced else Forced(arm, session._now())
+
+
+def apply_forced(session: Session, event: Forced) -> None:
+    """All Decisions get that arm from here on."""
+    if event.arm is not None and not 0 <= event.arm < len(session.arms):
+        raise InputError(f"the log forces arm {event.arm}, and there are {len(session.arms)}")
+    before = session._learner
+    go_on_with(session, before.again(before.explore, event.arm), session.statuses)
+
+
+def go_on_with(session: Session, learner: Learner, statuses: list[str]) -> None:
+    """Let another learner choose from here on; the one before explains what it chose."""
+    if learner is not session._learner:
+        session._eras.append((session._since, session.step, session._learner, session.statuses))
+        del session._eras[:-ERAS]
+        session._since = session.step
+    session._learner, session.statuses = learner, statuses
