@@ -58,3 +58,122 @@ def serve(
     """
     given: dict[str, Any] = {"store": store, "host": host, "port": port, "url": url, "auth": auth}
     given |= {"root_path": root_path, "keep": keep, "archive": archive, "log_level": log_level}
+    from driftbandits.service.core.run import serve
+
+    serve(settings({name: value for name, value in given.items() if value is not None}))
+
+
+def settings(given: dict[str, Any]) -> Any:
+    """Settings from options and environment; what is wrong is one line."""
+    from driftbandits._common.extras import needs
+    from driftbandits.errors import InputError
+
+    with needs("serve", "the service"):
+        from pydantic import ValidationError
+
+        from driftbandits.service.core.settings import Settings
+        from driftbandits.service.http.errors import explain_invalid
+
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise InputError(explain_invalid(error.errors())) from None
+
+
+@token.command
+def create(
+    name: str,
+    *,
+    scope: Literal["read", "write", "admin"] = "write",
+    days: float | None = None,
+    experiment: list[str] | None = None,
+    store: str | None = None,
+) -> None:
+    """Create a token and print it once: the store holds only its hash.
+
+    Parameters
+    ----------
+    name
+        What it is for; revoke it by this name.
+    scope
+        read: read everything. write: also ask and tell. admin: also create, change, correct, pause, archive and delete
+        experiments.
+    days
+        After so many days it is refused; never unless given. To rotate, create a new one and revoke the old one.
+    experiment
+        It is for this experiment only, or for those whose ids begin so, as in "eu-*". May be given several times.
+    store
+        The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
+    """
+    import time
+
+    expires = None if days is None else time.time() + 86_400 * days
+    opened = open_store(store)
+    secret = opened.add_token(name, scope, expires=expires, experiments=experiment)
+    opened.note("command line", "token created", None, {"name": name, "scope": scope})
+    print(secret)
+
+
+@token.command(name="list")
+def list_tokens(*, store: str | None = None) -> None:
+    """List all tokens, revoked ones too."""
+    import polars as pl
+
+    from driftbandits._common.tables import print_table
+
+    opened = open_store(store)
+    rows = [
+        {
+            "name": each.name,
+            "scope": each.scope,
+            "experiments": "all" if each.experiments is None else ", ".join(each.experiments),
+            "created": _day(each.created),
+            "expires": _day(each.expires),
+            "revoked": _day(each.revoked),
+        }
+        for each in opened.tokens()
+    ]
+    if rows:
+        print_table(pl.DataFrame(rows), f"Tokens of {opened.url}", dict.fromkeys(rows[0], ""))
+    else:
+        print("no tokens; driftbandits token create NAME makes one")
+
+
+@token.command
+def revoke(name: str, *, store: str | None = None) -> None:
+    """Revoke a token: services refuse it from some seconds later on.
+
+    Parameters
+    ----------
+    name
+        The token's name.
+    store
+        The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
+    """
+    opened = open_store(store)
+    opened.revoke_token(name)
+    opened.note("command line", "token revoked", None, {"name": name})
+    print(f"revoked {name}")
+
+
+def open_store(url: str | None, existing: bool = False) -> Any:
+    """The Store of this URL; unless given, that of DRIFTBANDITS_STORE, or sqlite:///driftbandits.db."""
+    from driftbandits.store import Store
+
+    return Store(settings({}).store if url is None else url, existing=existing)
+
+
+def sqlite_file(url: str | None) -> Path:
+    """The file that such a URL names."""
+    from driftbandits.errors import InputError
+
+    url = settings({}).store if url is None else url
+    if not url.startswith("sqlite:///") or not url.removeprefix("sqlite:///"):
+        raise InputError(
+            f"only an SQLite file can be read in parts, as in sqlite:///file.db; got {url.split('@')[-1]!r}"
+        )
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def _day(seconds: float | None) -> str:
+    return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
