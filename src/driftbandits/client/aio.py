@@ -155,6 +155,14 @@ class AsyncRemoteSession:
         """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
         await self._client.do(calls.force_arm(self.id, name))
 
+    async def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. Needs a token of scope admin."""
+        await self._client.do(calls.hold_out(self.id, share, arm))
+
+    async def lift(self) -> dict[str, Any]:
+        """What the policy gains over the holdout, as plain JSON: the fields of ``Lift``."""
+        return await self._client.do(calls.lift(self.id))
+
     async def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
         await self._client.do(calls.correct(self.id, id, reward))

@@ -157,6 +157,14 @@ class RemoteSession:
         """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
         self._client.do(calls.force_arm(self.id, name))
 
+    def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. Needs a token of scope admin."""
+        self._client.do(calls.hold_out(self.id, share, arm))
+
+    def lift(self) -> dict[str, Any]:
+        """What the policy gains over the holdout, as plain JSON: the fields of ``Lift``."""
+        return self._client.do(calls.lift(self.id))
+
     def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
         self._client.do(calls.correct(self.id, id, reward))

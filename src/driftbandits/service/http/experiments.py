@@ -135,6 +135,20 @@ async def force_arm(request: Request, experiment: str, given: models.Force) -> m
     return await _change_arms(request, experiment, given, lambda session: session.force_arm(given.arm))
 
 
+@router.put("/{experiment}/holdout")
+async def hold_out(request: Request, experiment: str, given: models.HoldOut) -> models.Experiment:
+    """Hold out a share of Decisions, which always get one arm."""
+    return await _change_arms(request, experiment, given, lambda session: session.hold_out(given.share, given.arm))
+
+
+@router.get("/{experiment}/lift")
+async def lift(request: Request, experiment: str) -> models.Lift:
+    """What the policy gains over the holdout, of all rewards since there is one."""
+    service = await admit(request, "read")
+    held = await service.holdings.get(experiment)
+    return models.Lift(**held.session.lift()._asdict())
+
+
 async def _change_arms(
     request: Request, experiment: str, given: models.Request, change: Callable[[Session], None]
 ) -> models.Experiment:
@@ -248,7 +262,9 @@ def show(service: Service, stored: Stored) -> models.Experiment:
     """An experiment as the Store has it, with what is in memory here."""
     declared = {name: getattr(stored, name) for name in models.Experiment.model_fields if hasattr(stored, name)}
     held = service.holdings.held.get(stored.id)
-    live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced")}
+    live = {
+        name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced", "holdout")
+    }
     warnings = held.warnings() if held else []
     return models.Experiment(**declared | live, events=stored.last_seq, warnings=warnings)
 

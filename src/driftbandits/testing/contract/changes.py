@@ -25,6 +25,7 @@ class ChangeTests(StoreTests):
                 session.tell(decision, 0.5 if decision.arm == ARMS[0] else 0.25)
                 if step == 10:
                     session.add_arm("new")
+                    session.hold_out(0.3, "new")
                 elif step == 20:
                     session.disable_arm(ARMS[0])
                 elif step == 30:
