@@ -28,7 +28,7 @@ RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md")
 """Pages whose code is run when the site is built."""
 MATHEMATICS = (
     "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
-    "snoozeit.md", "glossary.md", "league.md", "sweeps.md", "replay.md",
+    "snoozeit.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
 )  # fmt: skip
 """Pages in which letters are formulas."""
 LINK = re.compile(r"(\]\()((?:\.\./)+[^)\s#]+)")

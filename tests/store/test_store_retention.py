@@ -80,7 +80,7 @@ def test_erasing_that_was_cut_short_is_finished_later(tmp_path: Path, monkeypatc
 def test_a_log_that_is_erased_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, before = filled(tmp_path / "store.db")
     other, read = db.Store(f"sqlite:///{tmp_path / 'store.db'}"), store._log.events
-    pruned = []
+    pruned: list[Any] = []
 
     def prune_first(*where: Any) -> Any:
         if not pruned:

@@ -97,9 +97,22 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
         try:
             wait_until(lambda: server.started or not thread.is_alive(), "the service to start", every=0.005)
             assert thread.is_alive(), "the service did not start"
+            wait_until(lambda: gate.app.state.service.warming.done, "the default policy to be compiled", every=0.005)
             with httpx.Client(base_url=url, timeout=PATIENCE) as http:
                 yield Running(gate.app.state.service, url, http)
         finally:
             server.should_exit = True
             thread.join(PATIENCE)
             assert not thread.is_alive(), "the service does not stop"
+
+
+def ask(running: Running, path: str, count: int = 1) -> list[str]:
+    """The ids of so many Decisions."""
+    found = running.http.post(f"{path}/ask_many", json={"count": count})
+    assert found.status_code == 200, found.text
+    return [decision["id"] for decision in found.json()["decisions"]]
+
+
+def tell(running: Running, path: str, id: str, reward: float) -> httpx.Response:
+    """The answer to a reward."""
+    return running.http.post(f"{path}/tell", json={"id": id, "reward": reward})

@@ -174,7 +174,7 @@ class Player:
         if not policy.has_room(self.state, steps):
             raise PolicyError(
                 f"{type(policy).__name__}.reserve was asked for room for {steps:,} updates after {self.step:,}, and "
-                "made less: by has_room its kernels would write beyond an array. Nothing was written"
+                "made less: by has_room its kernels would write beyond an array; nothing was written"
             )
 
     # Playing

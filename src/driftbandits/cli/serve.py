@@ -23,6 +23,8 @@ def serve(
     root_path: str | None = None,
     keep: str | None = None,
     archive: Path | None = None,
+    cors_origin: list[str] | None = None,
+    access_log: bool | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
 ) -> None:
     """Serve experiments over HTTP: ask for an arm, tell its reward, see why.
@@ -53,11 +55,17 @@ def serve(
         its own: driftbandits store keep.
     archive
         A folder: what is no longer kept is written to Parquet files there before it is erased.
+    cors_origin
+        A site whose pages may call the service from a browser, such as https://shop.example; * is every site. May be
+        given several times.
+    access_log
+        Log each request but health checks, as a line of JSON on standard error.
     log_level
         How much to log; info unless given.
     """
-    given = {"store": store, "host": host, "port": port, "url": url, "auth": auth, "root_path": root_path}
-    given |= {"keep": keep, "archive": archive, "log_level": log_level}
+    given: dict[str, Any] = {"store": store, "host": host, "port": port, "url": url, "auth": auth}
+    given |= {"root_path": root_path, "keep": keep, "archive": archive, "access_log": access_log}
+    given |= {"cors_origin": cors_origin and " ".join(cors_origin), "log_level": log_level}
     from driftbandits.service.core.run import serve
 
     serve(settings({name: value for name, value in given.items() if value is not None}))
@@ -161,6 +169,18 @@ def open_store(url: str | None, existing: bool = False) -> Any:
     from driftbandits.store import Store
 
     return Store(settings({}).store if url is None else url, existing=existing)
+
+
+def sqlite_file(url: str | None) -> Path:
+    """The file that such a URL names."""
+    from driftbandits.errors import InputError
+
+    url = settings({}).store if url is None else url
+    if not url.startswith("sqlite:///") or not url.removeprefix("sqlite:///"):
+        raise InputError(
+            f"only an SQLite file can be read in parts, as in sqlite:///file.db; got {url.split('@')[-1]!r}"
+        )
+    return Path(url.removeprefix("sqlite:///"))
 
 
 def _day(seconds: float | None) -> str:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from driftbandits.cli.serve import open_store
+from driftbandits.cli.serve import open_store, sqlite_file
 
-store = App(name="store", help="Upkeep of a Store: check, backup, keep, prune, compact, delete.")
+store = App(name="store", help="Upkeep of a Store: check, repair, backup, keep, prune, compact, delete.")
 
 StoreURL = Annotated[str | None, Parameter(name="--store")]
 
@@ -94,6 +94,33 @@ def check_store(*, store: StoreURL = None) -> None:
     if wrong:
         raise SystemExit(1)
     print(f"{len(opened.experiments()):,} experiments, nothing wrong")
+
+
+@store.command(name="repair")
+def repair_store(*, to: Path | None = None, store: StoreURL = None) -> None:
+    """Mend what can be mended without losing anything, then check. Stop the service first.
+
+    Damage to the file itself, or a gap in a log, is never mended in place: with --to, what is left of an SQLite Store
+    is written to a new file, and what was lost is said. Restore a backup if you have one that is newer than that.
+
+    Parameters
+    ----------
+    to
+        A new file for all that can be read. The old one stays as it is.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    if to is not None:
+        from driftbandits.store.salvage import salvage
+
+        for line in salvage(sqlite_file(store), to):
+            print(line)
+        print(f"wrote {to}")
+        return
+    for line in open_store(store, existing=True).repair():
+        print(line)
+    check_store(store=store)
 
 
 @store.command(name="backup")

@@ -15,6 +15,7 @@ import httpx
 from driftbandits._common.files import written_whole
 from driftbandits.client import calls
 from driftbandits.client.calls import Call, Found, RefusedError, UnavailableError
+from driftbandits.client.holders import Holders, is_refusal
 from driftbandits.live.decisions import Decision, Outcome, Rewards
 
 
@@ -23,6 +24,7 @@ class AsyncClient:
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 30.0, timeout: float = 10.0) -> None:
         self.patience = patience
+        self._holders = Holders(url)
         self._http = httpx.AsyncClient(base_url=url, headers=calls.headers_of(token), timeout=timeout)
 
     async def open(self, id: str, **declared: Any) -> AsyncRemoteSession:
@@ -84,13 +86,18 @@ class AsyncClient:
         until, attempt = time.monotonic() + self.patience, 0
         while True:
             try:
-                response = await self._http.request(call.method, call.path, json=call.body, headers=call.headers)
+                where = self._holders.address(call.path)
+                response = await self._http.request(call.method, where, json=call.body, headers=call.headers)
             except httpx.TransportError as error:
                 response, failure = None, error
             if response is not None and response.is_success:
                 return call.read(response.json())
-            if response is not None and response.status_code not in calls.TRANSIENT:
+            strange = self._holders.away(call.path) and response is not None and not is_refusal(response)
+            at_once = self._holders.learn(call.path, response)
+            if response is not None and response.status_code not in calls.TRANSIENT and not strange:
                 calls.refuse(response)
+            if at_once:
+                continue
             pause = calls.pause_before(attempt, response)
             if time.monotonic() + pause > until:
                 if response is not None:

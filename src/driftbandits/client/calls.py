@@ -182,7 +182,7 @@ def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
     for name, value in (wanted | declared.get("policy_settings", {})).items():
         if (list(value) if isinstance(value, list | tuple) else value) != there.get(name):
             raise InputError(
-                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}. Choose another id, or "
+                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}: choose another id, or "
                 f"drop {name}"
             )
 

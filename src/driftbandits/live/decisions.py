@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 
 if TYPE_CHECKING:
@@ -169,7 +170,8 @@ def pairs_of(rewards: Rewards) -> list[tuple[str, float]]:
         return [(id_of(decision), reward) for decision, reward in pairs]
     except (TypeError, ValueError):
         raise InputError(
-            "rewards must be pairs of a Decision, or its id, and its reward, as in {'d-1': 0.7} or [('d-1', 0.7)]"
+            "rewards must be pairs of a Decision, or its id, and its reward, as in {'d-1': 0.7} or [('d-1', 0.7)]; "
+            f"got {shown(rewards)}"
         ) from None
 
 

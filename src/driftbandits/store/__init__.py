@@ -26,7 +26,7 @@ A service, which has many experiments and commits for all of them at once, uses 
 - ``events``, ``amended``, ``reward``, ``outcomes``, ``explain``, ``export``, ``stream`` read the log; that needs no
   writer.
 - ``set_keep``, ``prune``: for how long events are kept, and erasing those that are older.
-- ``check``, ``backup``, ``compact`` and ``try_to_write`` are for whoever runs the database.
+- ``check``, ``repair``, ``backup``, ``compact`` and ``try_to_write`` are for whoever runs the database.
 - ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
   ``save_view``.
 

@@ -19,7 +19,7 @@ from driftbandits.store.schema import events
 if TYPE_CHECKING:
     import polars as pl
 
-ROWS = 20_000
+ROWS = 2_000
 """In a page: some megabytes."""
 
 

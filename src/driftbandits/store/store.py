@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import EllipsisType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
@@ -23,6 +23,7 @@ from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
 from driftbandits.store.log import Log
+from driftbandits.store.repair import repair
 from driftbandits.store.retention import Pruned, Retention
 from driftbandits.store.tokens import Token, Tokens
 from driftbandits.store.upkeep import backup, check, compact
@@ -69,6 +70,12 @@ class Store:
         Writers that were not released can be taken over when their lease runs out or this process ends.
         """
         self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def try_to_write(self) -> None:
         """Write something that changes nothing, to disk; StoreError when that cannot be done."""
@@ -152,6 +159,13 @@ class Store:
     def check(self) -> list[str]:
         """What is wrong with the database, a sentence each: damage, gaps in a log, a log that cannot be folded."""
         return check(self._database, self._log, self._history, self._experiments)
+
+    def repair(self) -> list[str]:
+        """Mend what can be mended without losing anything; what was mended, a sentence each.
+
+        That is what the log makes again (snapshots, views), SQLite's indexes, and leases that a wrong clock made.
+        """
+        return repair(self._database, self._experiments)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy an SQLite Store to a new file, as it is now, while others go on writing."""
@@ -322,5 +336,5 @@ def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:
             there, wanted = list(there or ()), list(value)
         if wanted != there:
             raise InputError(
-                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}. Choose another id, or drop {name}"
+                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}: choose another id, or drop {name}"
             )

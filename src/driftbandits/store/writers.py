@@ -160,7 +160,7 @@ class Writers:
             if step not in closed:
                 raise UnknownDecisionError(
                     f"Decision '{name}-{step}' has no reward that could be corrected: there is none of that id, or it "
-                    "is still open. Tell its reward"
+                    "is still open and its reward can be told"
                 )
             if reward is not None and not session.takes(reward):
                 raise session.refusal(Outcome.INVALID, f"{name}-{step}", reward)

@@ -37,9 +37,13 @@ SLOPES_PRIOR = 0.03
 MEAN, SPREAD, WEIGHT, SLOPE, CROSS, STEEP, ROW = 0, 16, 32, 48, 56, 64, 72
 """Where things lie in an arm's row: a filter's mean, its variance and weight; for slopes also the slope, its covariance
 with the mean, and its variance."""
-POOL, PRIOR, WALK, RATE, FADING, PART, VARIANCE, SHARED = 32, 48, 64, 72, 80, 88, 104, 120
+POOL, PRIOR, WALK, RATE, FADING, PART, VARIANCE, WATCH, SHARED = 32, 48, 64, 72, 80, 88, 104, 120, 136
 """Where things lie in what is shared, after room for means and variances ahead; walks are variances a step, rates the
-squared deviations of slopes, fadings the shares of a slope that are forgotten a step."""
+squared deviations of slopes, fadings the shares of a slope that are forgotten a step, the watch weights of walks."""
+FAST = 5
+"""The first walk that is fast: its memory is of 64 steps."""
+JUMPED = 0.5
+"""The share of its weights that an arm gives to the watch's when there is an alarm."""
 
 
 def new_bank(n_arms: int) -> tuple[Array, Array]:
@@ -50,6 +54,7 @@ def new_bank(n_arms: int) -> tuple[Array, Array]:
     prior = np.concatenate([(1.0 - SLOPES_PRIOR) * walks / walks.sum(), SLOPES_PRIOR * slopes / slopes.sum()])
     shared = np.zeros(SHARED)
     shared[POOL : POOL + FILTERS] = shared[PRIOR : PRIOR + FILTERS] = prior
+    shared[WATCH : WATCH + WALKS] = walks / walks.sum()
     shared[WALK : WALK + WALKS] = np.where(walk > 0, SLOWEST_WALK * np.power(WALK_STEP, walk - 1), 0.0)
     shared[RATE : RATE + SLOPES] = deviation * deviation
     shared[FADING : FADING + SLOPES] = FORGOTTEN * deviation
@@ -87,15 +92,21 @@ def look_ahead(row: Array, shared: Array, away: float, out: Array) -> None:
         out[MEAN + j] = row[MEAN + j]
         out[SPREAD + j] = row[SPREAD + j] + shared[WALK + j] * away
     for i in range(SLOPES):
-        x = away * shared[FADING + i]
-        h = 0.5 * x * x
-        kept = 1.0 / (1.0 + x + h)
-        reach = away * (1.0 + 0.5 * x) * kept
-        wander = shared[RATE + i] * (away * kept) * (away * kept) * x * (1.0 + 1.25 * x + h)
-        out[MEAN + WALKS + i] = row[MEAN + WALKS + i] + reach * row[SLOPE + i]
-        out[SPREAD + WALKS + i] = (
-            row[SPREAD + WALKS + i] + reach * (2.0 * row[CROSS + i] + reach * row[STEEP + i]) + wander
-        )
+        out[MEAN + WALKS + i], out[SPREAD + WALKS + i] = slope_ahead(row, shared, away, i)
+
+
+@kernel
+def slope_ahead(row: Array, shared: Array, away: float, i: int) -> tuple[float, float]:
+    """Mean and variance of slope ``i``, ``away`` steps after the arm's last pull."""
+    x = away * shared[FADING + i]
+    h = 0.5 * x * x
+    kept = 1.0 / (1.0 + x + h)
+    reach = away * (1.0 + 0.5 * x) * kept
+    wander = shared[RATE + i] * (away * kept) * (away * kept) * x * (1.0 + 1.25 * x + h)
+    return (
+        row[MEAN + WALKS + i] + reach * row[SLOPE + i],
+        row[SPREAD + WALKS + i] + reach * (2.0 * row[CROSS + i] + reach * row[STEEP + i]) + wander,
+    )
 
 
 @kernel
@@ -129,11 +140,12 @@ def learn(run: Any, mine: Any, row: Array, shared: Array, reward: float) -> floa
         limit = max(math.sqrt(noise * (mine.pulls + POOLED_PULLS)), 2.0 * abs(center - run.center))
         if not run.coin:
             reward = min(max(reward, center - limit), center + limit)
-    _receive(row, shared, switched, center, precision)
+    _receive(row, shared, POOL, switched, center, precision, 0.0)
     if run.coin:
         _predict_coin(row, shared, reward == run.high, run.low, 1.0 / (run.high - run.low))
     else:
         _predict(row, shared, reward, precision / TAIL)
+    _watch(shared, run.hazard)
     squares = _follow(row, shared, reward)
     _weigh(row, shared, run.switching)
     mine.pulls = min(mine.pulls + 1.0, MEMORY)
@@ -142,14 +154,48 @@ def learn(run: Any, mine: Any, row: Array, shared: Array, reward: float) -> floa
 
 
 @kernel
-def _receive(row: Array, shared: Array, switched: float, center: float, precision: float) -> None:
-    """Give a share of the weights to the pool's; what receives weight is merged with what comes with it."""
+def shake(run: Any, mine: Any, row: Array, shared: Array) -> None:
+    """After an alarm: an arm gives half of its weights to the watch's, and what comes with them is less certain."""
+    for j in range(FILTERS):
+        shared[PART + j] = row[WEIGHT + j] * row[MEAN + j]
+    center, noise = total(shared, PART), arm_noise(run, mine)
+    precision = 1.0 / noise if noise > ROUNDING * center * center else 0.0
+    _receive(row, shared, WATCH, JUMPED, center, precision, 1.0)
+
+
+@kernel
+def fast_share(shared: Array) -> float:
+    """What fast walks weigh in the watch."""
+    share = 0.0
+    for j in range(FAST, WALKS):
+        share += shared[WATCH + j]
+    return share
+
+
+@kernel
+def _watch(shared: Array, hazard: float) -> None:
+    """The watch's weights learn from the densities, and none gets smaller than ``hazard``."""
+    for j in range(WALKS):
+        shared[WATCH + j] *= shared[PART + j]
+    own = 1.0 / total(shared, WATCH)
+    for j in range(WALKS):
+        shared[WATCH + j] = own * shared[WATCH + j] + hazard
+
+
+@kernel
+def _receive(
+    row: Array, shared: Array, source: int, switched: float, center: float, precision: float, wider: float
+) -> None:
+    """Give a share of the weights to those at ``source``; what receives weight is merged with what comes with it.
+
+    What comes has the mean and the variance of all filters together, and ``wider`` variances of the noise more.
+    """
     for j in range(FILTERS):
         offset = row[MEAN + j] - center
         shared[PART + j] = row[WEIGHT + j] * (row[SPREAD + j] + offset * offset * precision)
-    width = total(shared, PART)
+    width = total(shared, PART) + wider
     for j in range(FILTERS):
-        received = switched * shared[POOL + j]
+        received = switched * shared[source + j]
         before = (1.0 - switched) * row[WEIGHT + j] + received
         share = received / before
         offset = center - row[MEAN + j]

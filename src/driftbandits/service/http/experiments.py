@@ -29,8 +29,10 @@ from driftbandits.store.answers import NO_EXPERIMENT
 from driftbandits.store.experiments import check_id
 
 router = APIRouter(prefix="/v1/experiments", tags=["Experiments"], responses=REFUSALS)
-audit = APIRouter(tags=["Experiments"])
+audit = APIRouter(tags=["Operations"])
 KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
+EXPORTED: dict[str, dict[str, Any]] = {kind: {"schema": {"type": "string"}} for kind in KINDS.values()}
+EXPORTED[KINDS["parquet"]]["schema"]["format"] = "binary"
 SHOW = TypeAdapter(models.Experiment)
 LIVE = ("timeout", "default_reward", "reward_range", "explore")
 """Settings that are the Session's."""
@@ -38,7 +40,7 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 
 
 @router.post("", status_code=201, response_model=models.Experiment)
-async def create(request: Request, new: models.NewExperiment, key: Key = None) -> Response:
+async def create_experiment(request: Request, new: models.NewExperiment, key: Key = None) -> Response:
     """Create an experiment."""
     service = await admit(request, "admin", new.id)
     policy = _policy(new.policy, new.policy_settings)
@@ -80,14 +82,14 @@ async def list_experiments(
 
 
 @router.get("/{experiment}")
-async def get(request: Request, experiment: str) -> models.Experiment:
+async def get_experiment(request: Request, experiment: models.Id) -> models.Experiment:
     """One experiment."""
     service = await admit(request, "read")
     return show(service, await _stored(service, experiment))
 
 
 @router.patch("/{experiment}")
-async def change(request: Request, experiment: str, changes: models.Changes) -> models.Experiment:
+async def change_experiment(request: Request, experiment: models.Id, changes: models.Changes) -> models.Experiment:
     """Change settings while it runs. A new timeout counts for open Decisions too, from the moment each was asked."""
     service = await admit(request, "admin")
     given = changes.model_dump(include=changes.model_fields_set)
@@ -166,7 +168,7 @@ async def _change_arms(
 
 
 @router.post("/{experiment}/correct")
-async def correct(request: Request, experiment: str, body: models.Corrections) -> models.Experiment:
+async def correct_rewards(request: Request, experiment: models.Id, body: models.Corrections) -> models.Experiment:
     """Put other rewards in the place of those that were learnt, or none. The log keeps both; all is learnt anew."""
     service = await admit(request, "admin")
     steps = [(step_of(each.id, experiment), each) for each in body.corrections]
@@ -179,9 +181,9 @@ async def correct(request: Request, experiment: str, body: models.Corrections) -
 
 
 @router.delete("/{experiment}", status_code=204)
-async def delete(
+async def delete_experiment(
     request: Request,
-    experiment: str,
+    experiment: models.Id,
     confirm: Annotated[str, Query(max_length=64, description="The same id once more.")] = "",
 ) -> Response:
     """Delete it and all its data, for ever."""
@@ -198,27 +200,31 @@ async def delete(
 
 
 @router.post("/{experiment}/pause")
-async def pause(request: Request, experiment: str) -> models.Experiment:
+async def pause_experiment(request: Request, experiment: models.Id) -> models.Experiment:
     """Make no Decisions for a while; rewards are still accepted."""
     return await _set_status(request, experiment, "paused")
 
 
 @router.post("/{experiment}/resume")
-async def resume(request: Request, experiment: str) -> models.Experiment:
+async def resume_experiment(request: Request, experiment: models.Id) -> models.Experiment:
     """Make Decisions again, after a pause or out of the archive."""
     return await _set_status(request, experiment, "running")
 
 
 @router.post("/{experiment}/archive")
-async def archive(request: Request, experiment: str) -> models.Experiment:
+async def archive_experiment(request: Request, experiment: models.Id) -> models.Experiment:
     """End it: no Decisions, no rewards. The log stays."""
     return await _set_status(request, experiment, "archived")
 
 
-@router.get("/{experiment}/export", response_class=StreamingResponse, responses={200: {"content": {}}})
-async def export(
+@router.get(
+    "/{experiment}/export",
+    response_class=StreamingResponse,
+    responses={200: {"description": "The log.", "content": EXPORTED}},
+)
+async def export_experiment(
     request: Request,
-    experiment: str,
+    experiment: models.Id,
     format: Literal["jsonl", "csv", "parquet"] = "jsonl",
 ) -> StreamingResponse:
     """The whole log, one row a Decision, sent while it is read."""
@@ -230,7 +236,7 @@ async def export(
 
 
 @audit.get("/v1/audit", responses=REFUSALS)
-async def deeds(
+async def list_deeds(
     request: Request,
     after: Annotated[int, Query(ge=0, description="Begin behind this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,

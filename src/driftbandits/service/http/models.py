@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
@@ -15,6 +16,7 @@ Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf
 Seconds = Annotated[float, Field(gt=0, le=LARGEST_REWARD, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Id = Annotated[str, Path(description="The experiment's id.")]
 ExperimentId = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
@@ -39,6 +41,12 @@ Title = Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")]
 Drift = Annotated[
     Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
 ]
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    """What it is unless given depends on other fields: a client that sends what the schema says would be refused."""
+    schema.pop("default")
+
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 """Only the declared fields, of exactly the declared type: "1" is not a number."""
@@ -68,7 +76,7 @@ class NewExperiment(Request):
     ] = {}
     seed: Annotated[int, Field(ge=0, lt=2**64, description="Choices repeat when it does.")] = 0
     timeout: Timeout = 86_400.0
-    default_reward: Default = 0.0
+    default_reward: Annotated[Default, Field(json_schema_extra=_without_default)] = 0.0
     reward_range: Range = None
     explore: Annotated[
         Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
@@ -246,8 +254,36 @@ class Deed(BaseModel):
     details: Any
 
 
+class Setting(BaseModel):
+    """What a policy can be told."""
+
+    name: str
+    needed: bool
+    default: Any
+
+
+class PolicyChoice(BaseModel):
+    """A policy that an experiment can have."""
+
+    name: str
+    about: str
+    two_arms: bool
+    settings: list[Setting]
+
+
+class Status(BaseModel):
+    """Of the service."""
+
+    status: str
+
+
 class Error(BaseModel):
-    """A refusal. ``message`` names the value, the limit and what to do."""
+    """A refusal. ``message`` names the value, the limit and what to do.
+
+    When another service holds the experiment, ``holder`` and ``url`` say which, and where.
+    """
 
     error: str
     message: str
+    holder: str | None = None
+    url: str | None = None
