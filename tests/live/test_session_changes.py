@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -113,6 +114,28 @@ def test_a_new_arm_gets_its_turn_and_no_more_while_its_rewards_are_late() -> Non
     decision = next(each for each in session.ask_many(10) if each.arm == "d")
     session.tell(decision, 0.9)
     assert Counter(each.arm for each in session.ask_many(100))["d"] > 50
+
+
+def test_a_new_arm_is_found_as_fast_as_by_a_policy_that_begins_anew() -> None:
+    """How often a new best arm is pulled in its first 150 steps, on average of 20 runs each."""
+    rate = {"a": 0.3, "b": 0.4, "c": 0.5, "d": 0.9}
+    pulls: dict[bool, list[int]] = {True: [], False: []}
+    for seed in range(20):
+        rng = np.random.Generator(np.random.SFC64(seed))
+        for fresh in pulls:
+            session = db.Session(arms=["a", "b", "c"], seed=seed)
+            for step in range(450):
+                if step == 300:
+                    if fresh:
+                        session = db.Session(arms=list(rate), seed=seed)
+                    else:
+                        session.add_arm("d")
+                decision = session.ask()
+                session.tell(decision, float(rng.random() < rate[decision.arm]))
+            recent = list(session._learner.recent)[-150:]
+            pulls[fresh].append(sum(arm == 3 for _, arm, _ in recent))
+    assert np.mean(pulls[False]) > np.mean(pulls[True]) - 5 * np.std(pulls[True]) / np.sqrt(20)
+    assert np.mean(pulls[False]) > 100
 
 
 def test_a_new_policy_begins_with_the_last_rewards() -> None:

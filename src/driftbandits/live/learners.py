@@ -173,15 +173,16 @@ class Learner:
         else:
             for place in new:
                 self.policy.set_arm(self.state, place, False)
-            self._set_places(self.places, self._on & ~np.isin(np.arange(self.n_arms), new))
+            before = self._on.tolist()
+            self._set_places(self.places, [is_on and place not in new for place, is_on in enumerate(before)])
             try:
                 arms, p = self._choose(step, count, waiting)
             finally:
                 for place in new:
                     self.policy.set_arm(self.state, place, True)
-                self._set_places(self.places, self._on | np.isin(np.arange(self.n_arms), new))
+                self._set_places(self.places, before)
             turns = (step + np.arange(count)) % len(self._choices)
-            for index in np.flatnonzero(turns < len(new)):
+            for index in np.flatnonzero(turns < len(new)).tolist():
                 arms[index : index + 1], p[index : index + 1] = self._by_chance(
                     step + index, np.array([new[turns[index]]])
                 )
