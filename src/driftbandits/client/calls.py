@@ -155,9 +155,9 @@ def set_status(id: str, verb: str) -> Call[dict[str, Any]]:
     return Call("POST", f"{_at(id)}/{verb}", None, dict)
 
 
-def export(id: str, format: str) -> Call[Any]:
+def export(id: str, format: str, since: int) -> Call[Any]:
     """The log, as a stream of bytes."""
-    return _get(f"{_at(id)}/export?format={quote(format)}", lambda found: found)
+    return _get(f"{_at(id)}/export?format={quote(format)}&since={since}", lambda found: found)
 
 
 def refuse(response: httpx.Response) -> NoReturn:

@@ -70,7 +70,9 @@ def held_out(session: Session, share: Any, name: Any) -> HeldOut | None:
     if share > 0.0 and name not in session.available:
         raise InputError(f"the holdout gets an arm that is on: {shown(session.available)}; got {shown(name)}")
     now = (share, session.arms.index(name)) if share > 0.0 else None
-    return None if now == session._learner.holdout else HeldOut(*(now or (0.0, None)), session._now())
+    if now == session._learner.holdout:
+        return None
+    return HeldOut(0.0, None, session._now()) if now is None else HeldOut(*now, time=session._now())
 
 
 def apply_traffic(session: Session, event: Forced | HeldOut) -> None:

@@ -251,7 +251,9 @@ class Session:
         """
         event = changed(self, timeout, default_reward, reward_range)
         self._note(policy_changed(self, policy, explore))  # first, since a policy may not be defined for these arms
-        if event[:3] != (self.timeout, self.default_reward, self.reward_range) or explore is policy is UNCHANGED:
+        if event[:3] != (self.timeout, self.default_reward, self.reward_range) or (
+            explore is UNCHANGED and policy is UNCHANGED
+        ):
             self.apply(event)
 
     # Arms that come and go

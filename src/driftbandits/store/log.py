@@ -235,11 +235,11 @@ def _rare_event(row: Any) -> Event:
     if kind == "r":
         return Rewound(time)
     if kind == "m":
-        return ArmChanged(*json.loads(settings), time)
+        return ArmChanged(*json.loads(settings), time=time)
     if kind == "f":
         return Forced(json.loads(settings), time)
     if kind == "h":
-        return HeldOut(*json.loads(settings), time)
+        return HeldOut(*json.loads(settings), time=time)
     if kind == "p":
         described, explore = json.loads(settings)
         return PolicyChanged(build(described), explore, time)
