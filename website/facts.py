@@ -7,6 +7,8 @@ import re
 
 import polars as pl
 
+from driftbandits.policies import POLICIES
+from driftbandits.policies.base import ARMS_CHANGE
 from driftbandits.research.league.recommend import shipped_standings
 from driftbandits.research.pages import must_know
 
@@ -54,6 +56,7 @@ def glance(name: str, page: str) -> str:
     rows = [("It must know", must_know(name))]
     if cost := re.search(r"[Aa] step costs ([^.;:]+)", " ".join(page.split())):
         rows.append(("A step costs", cost[1].partition(" Citation")[0]))
+    rows.append(("[When arms come and go](../experiments.md)", ARMS_CHANGE[POLICIES[name].arms_change]))
     rows.append(("Guarantee", PROVED.get(name, ELSEWHERE)))
     if played := _league().get(name):
         rows.append(("[League](../league.md)", f"{played}: regret over that of the best policy there, geometric mean"))

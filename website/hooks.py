@@ -24,7 +24,7 @@ from reference import pages as reference_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "https://github.com/driftbandits/driftbandits/blob/main/"
-RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md")
+RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md", "experiments.md")
 """Pages whose code is run when the site is built."""
 MATHEMATICS = (
     "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",

@@ -52,7 +52,8 @@ def test_every_policy_says_what_it_does() -> None:
 def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.DataObject, seed: int) -> None:
     """Choices are those of the same State without these arms; what is learnt is what it would be if all were on."""
     policy = lively(name, 3)
-    state, twin, rng = policy.init(3), policy.init(3), generator(seed)
+    state: Any = policy.init(3)
+    twin, rng = policy.init(3), generator(seed)
     for step in range(data.draw(st.integers(1, 60))):
         places = range(len(state.arms))
         what = data.draw(st.sampled_from(["play"] * 6 + ["add", "set", "set"]))
@@ -75,7 +76,7 @@ def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.Dat
 @pytest.mark.parametrize("name", NATIVE)
 def test_a_new_arm_changes_nothing_that_is_known_of_the_others(name: str) -> None:
     policy, rng = lively(name, 3), generator(7)
-    state = policy.init(3)
+    state: Any = policy.init(3)
     for step in range(40):
         state = policy.reserve(state, 1)
         policy.update(state, step % 3, float(rng.random()))

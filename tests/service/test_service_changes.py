@@ -43,13 +43,21 @@ def test_a_shop_changes_its_arms_and_its_policy(tmp_path: Path) -> None:
             ("green", True),
         ]
         client.change("shop", policy="UCB1")
+        shop.hold_out(0.5, "red")
+        shop.tell_many(dict.fromkeys(shop.ask_many(200), 0.5))
+        assert (shop.lift()["lift"], client.experiment("shop")["holdout"]) == (0.0, [0.5, "red"])
         shop.force_arm("green")
         assert {each.arm for each in shop.ask_many(5)} == {"green"}
         assert client.experiment("shop")["forced"] == "green"
         seen = running.held("shop").view
         assert [each["arm"] for each in view_json(seen)[0]["arms"]] == found["arms"]
+        last = client.export("shop", tmp_path / "all.jsonl")
+        assert last == client.experiment("shop")["events"]
+        shop.ask()
+        assert client.export("shop", tmp_path / "more.jsonl", since=last) == last + 1
+        assert len((tmp_path / "more.jsonl").read_text().splitlines()) == 1
         done = [deed["did"] for deed in running.http.get("/v1/audit").json()]
-        assert done.count("changed arms") == 5
+        assert done.count("changed arms") == 6
         assert client.open("shop", arms=ARMS).id == "shop"  # as it was created
     with serving(url) as running:
 

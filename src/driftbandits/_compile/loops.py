@@ -213,6 +213,7 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         step: int,
         draws: int,
         explore: Any,
+        holdout: Any,
         arms: Any,
         p: Any,
     ) -> int:
@@ -222,12 +223,15 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         any of them alike. The others are one of ``draws`` draws of the policy, taken at random. So the probability of
         an arm, given the draws, is known exactly for whatever policy: share/(number of choices) + (1 - share) * (share
         of the draws that agree).
+
+        ``holdout`` is (flags, share, arm): choices with a flag, which that share of them has by chance, are that arm.
         """
         assert digest
         held = borrowed(state)
         rng = generator_of(generator)
         drawn = np.empty(draws, np.int64)
         on, choices, share = explore
+        flags, held_share, control = holdout
         n_arms, n_choices = len(on), len(choices)
         mark(fault, 0, CHOOSING, 0.0)
         for index in range(len(arms)):
@@ -242,7 +246,11 @@ def make_select_many(digest: str) -> Callable[..., Any]:
                 by_chance = rng.random() < share
                 where = rng.random()
                 arms[index] = choices[int(where * n_choices)] if by_chance else drawn[int(where * draws)]
+            if held_share > 0.0 and flags[index]:
+                arms[index] = control
             p[index] = share / n_choices + (1.0 - share) * np.mean(drawn == arms[index])
+            if held_share > 0.0:
+                p[index] = (held_share if arms[index] == control else 0.0) + (1.0 - held_share) * p[index]
         return 0
 
     return select_many

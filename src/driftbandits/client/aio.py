@@ -70,9 +70,12 @@ class AsyncClient:
         """End it. The log stays."""
         return await self.do(calls.set_status(id, "archive"))
 
-    async def export(self, id: str, path: str | os.PathLike[str]) -> None:
-        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all."""
-        call = calls.export(id, Path(path).suffix[1:])
+    async def export(self, id: str, path: str | os.PathLike[str], since: int = 0) -> int:
+        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all; returns the next ``since``.
+
+        With ``since``, only Decisions that were asked, closed or corrected after that event.
+        """
+        call = calls.export(id, Path(path).suffix[1:], since)
         async with self._http.stream(call.method, call.path) as response:
             if response.status_code != 200:
                 await response.aread()
@@ -80,6 +83,7 @@ class AsyncClient:
             with written_whole(path) as temporary, open(temporary, "wb") as file:
                 async for chunk in response.aiter_bytes():
                     file.write(chunk)
+            return int(response.headers["X-Last-Event"])
 
     async def do(self, call: Call[Found]) -> Found:
         """Send a call until it is answered."""
@@ -161,6 +165,14 @@ class AsyncRemoteSession:
     async def force_arm(self, name: str | None) -> None:
         """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
         await self._client.do(calls.force_arm(self.id, name))
+
+    async def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. Needs a token of scope admin."""
+        await self._client.do(calls.hold_out(self.id, share, arm))
+
+    async def lift(self) -> dict[str, Any]:
+        """What the policy gains over the holdout, as plain JSON: the fields of ``Lift``."""
+        return await self._client.do(calls.lift(self.id))
 
     async def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""

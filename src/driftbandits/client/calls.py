@@ -134,6 +134,16 @@ def force_arm(id: str, arm: str | None) -> Call[dict[str, Any]]:
     return Call("PUT", f"{_at(id)}/force", {"arm": arm}, lambda found: found)
 
 
+def hold_out(id: str, share: float, arm: str | None) -> Call[dict[str, Any]]:
+    """One arm for a share of Decisions."""
+    return Call("PUT", f"{_at(id)}/holdout", {"share": share, "arm": arm}, lambda found: found)
+
+
+def lift(id: str) -> Call[dict[str, Any]]:
+    """What the policy gains over the holdout."""
+    return _get(f"{_at(id)}/lift", lambda found: found)
+
+
 def correct(id: str, decision: str, reward: float | None) -> Call[None]:
     """Another reward in the place of one that was learnt, or none. Done twice, it comes to the same."""
     body = {"corrections": [{"id": decision, "reward": reward if reward is None else float(reward)}]}
@@ -145,9 +155,9 @@ def set_status(id: str, verb: str) -> Call[dict[str, Any]]:
     return Call("POST", f"{_at(id)}/{verb}", None, dict)
 
 
-def export(id: str, format: str) -> Call[Any]:
+def export(id: str, format: str, since: int) -> Call[Any]:
     """The log, as a stream of bytes."""
-    return _get(f"{_at(id)}/export?format={quote(format)}", lambda found: found)
+    return _get(f"{_at(id)}/export?format={quote(format)}&since={since}", lambda found: found)
 
 
 def refuse(response: httpx.Response) -> NoReturn:

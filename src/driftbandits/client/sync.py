@@ -72,9 +72,12 @@ class Client:
         """End it. The log stays."""
         return self.do(calls.set_status(id, "archive"))
 
-    def export(self, id: str, path: str | os.PathLike[str]) -> None:
-        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all."""
-        call = calls.export(id, Path(path).suffix[1:])
+    def export(self, id: str, path: str | os.PathLike[str], since: int = 0) -> int:
+        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all; returns the next ``since``.
+
+        With ``since``, only Decisions that were asked, closed or corrected after that event.
+        """
+        call = calls.export(id, Path(path).suffix[1:], since)
         with self._http.stream(call.method, call.path) as response:
             if response.status_code != 200:
                 response.read()
@@ -82,6 +85,7 @@ class Client:
             with written_whole(path) as temporary, open(temporary, "wb") as file:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
+            return int(response.headers["X-Last-Event"])
 
     def do(self, call: Call[Found]) -> Found:
         """Send a call until it is answered."""
@@ -163,6 +167,14 @@ class RemoteSession:
     def force_arm(self, name: str | None) -> None:
         """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
         self._client.do(calls.force_arm(self.id, name))
+
+    def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. Needs a token of scope admin."""
+        self._client.do(calls.hold_out(self.id, share, arm))
+
+    def lift(self) -> dict[str, Any]:
+        """What the policy gains over the holdout, as plain JSON: the fields of ``Lift``."""
+        return self._client.do(calls.lift(self.id))
 
     def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""

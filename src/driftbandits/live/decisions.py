@@ -93,6 +93,14 @@ class Forced(NamedTuple):
     time: float
 
 
+class HeldOut(NamedTuple):
+    """From here on this share of Decisions gets this arm, by chance and whatever the policy wants; None: no share."""
+
+    share: float
+    arm: int | None
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -104,7 +112,9 @@ make_decision = partial(tuple.__new__, Decision)
 make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
-Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Forced | Rewound
+Event: TypeAlias = (
+    Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+)
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 
 

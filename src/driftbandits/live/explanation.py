@@ -46,9 +46,10 @@ class Overtaking:
 class Explanation:
     """Why a Decision chose its arm.
 
-    ``phase`` is "forced" when the policy had no say, "snoozed" when some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the
-    policy. ``gap`` is the difference that the policy tested (over ``window`` pairs of pulls, where it has windows),
-    ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the test.
+    ``phase`` is "forced" when the policy had no say, "held out" when the Decision was in the holdout, "snoozed" when
+    some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the policy. ``gap`` is the difference
+    that the policy tested (over ``window`` pairs of pulls, where it has windows), ``threshold`` what it must exceed;
+    for a snooze, the gap that was found and the window that passed the test.
     ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
     keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
@@ -139,14 +140,18 @@ def explain_choice(
             status == ON,
         )
 
+    phase = "forced" if learner.forced is not None else "held out" if learner.is_held_out(step) else None
     last: Snooze | None = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
+    phase = phase or ("snoozed" if last else "exploring")
     return Explanation(
         id=id,
         step=step,
         arm=names[arm],
-        phase="forced" if learner.forced is not None else "snoozed" if last else "exploring",
+        phase=phase,
         learnt=learnt,
-        probability=float(shares[learner.places.index(arm)]) if probability is None else probability,
+        probability=learner.with_holdout(arm, float(shares[learner.places.index(arm)]))
+        if probability is None
+        else probability,
         gap=last.gap if last else belief.gap if all_on else None,
         threshold=belief.threshold if all_on and not last else None,
         window=last.window if last else belief.window,

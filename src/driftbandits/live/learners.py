@@ -20,9 +20,9 @@ KEEP = 4096
 """What the policy knew can be told for at least so many updates back."""
 DRAWS = 100
 """Of so many draws of the policy one is taken, where the probability of a choice must be known."""
-SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS = 1 << 60, 1 << 61, 1 << 62
-"""No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration, and
-``shares``."""
+SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62, 3 << 61
+"""No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration,
+``shares``, and the holdout."""
 
 RECENT = 1_000
 """Rewards that a policy which begins anew learns again, at most."""
@@ -52,13 +52,15 @@ class Learner:
         """Those of them that came when others were known."""
         self.forced: int | None = None
         """The arm that is chosen whatever the policy wants, if there is one."""
+        self.holdout: tuple[float, int] | None = None
+        """The share of Decisions that is held out, and the arm that they get."""
         self._set_places(places, [True] * len(places))
         self.player = Player(policy, len(places), self._seeds)
         self._generator = self.player.random(self.stream.rng)
         # Compile now, so that the first ask takes no longer than the others.
         arms, p = np.zeros(1, np.int64), np.zeros(1)
-        chances = (self._on, self._choices, explore)
-        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, chances, arms, p)
+        chances, held = (self._on, self._choices, explore), (np.zeros(1, np.bool_), 0.0, 0)
+        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, chances, held, arms, p)
         self.player.prepare(make_update_many, arms, p)
         self.begin_past()
 
@@ -125,14 +127,15 @@ class Learner:
         made = make_learner(policy, places, self.seed, explore, self.era + 1)
         made.take(list(self.recent), 0)
         made.recent, made.seen, made.forced = self.recent.copy(), len(statuses), self.forced
+        made.holdout = self.holdout
         if isinstance(made, InTurnLearner):
             made.aside = [deque() for _ in places]  # what it had no use for is old
         return made.changed(statuses) if policy.arms_change != "anew" else made
 
-    def again(self, explore: float, forced: int | None) -> Learner:
-        """A learner that goes on with all that is known, explores so much, and is forced to choose that arm or none."""
+    def again(self) -> Learner:
+        """A learner that goes on with all that is known."""
         made = copy.copy(self)
-        made.explore, made.forced, made.recent, made.unknown = explore, forced, self.recent.copy(), self.unknown.copy()
+        made.recent, made.unknown = self.recent.copy(), self.unknown.copy()
         made.player = self.player.at(_copy(self.state), self.learnt)
         made.begin_past()
         return made
@@ -170,15 +173,16 @@ class Learner:
         else:
             for place in new:
                 self.policy.set_arm(self.state, place, False)
-            self._set_places(self.places, self._on & ~np.isin(np.arange(self.n_arms), new))
+            before = self._on.tolist()
+            self._set_places(self.places, [is_on and place not in new for place, is_on in enumerate(before)])
             try:
                 arms, p = self._choose(step, count, waiting)
             finally:
                 for place in new:
                     self.policy.set_arm(self.state, place, True)
-                self._set_places(self.places, self._on | np.isin(np.arange(self.n_arms), new))
+                self._set_places(self.places, before)
             turns = (step + np.arange(count)) % len(self._choices)
-            for index in np.flatnonzero(turns < len(new)):
+            for index in np.flatnonzero(turns < len(new)).tolist():
                 arms[index : index + 1], p[index : index + 1] = self._by_chance(
                     step + index, np.array([new[turns[index]]])
                 )
@@ -187,7 +191,7 @@ class Learner:
     def _choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         unknown = [place for place in sorted(self.unknown) if self._on[place]]
         if not unknown:
-            return self._draw(self.player, step, count, self.explore)
+            return self._draw(self.player, step, count, self.explore, self._held(step, count))
         arms, _ = self._draw(self.player, step, count)
         for index, arm in enumerate(arms.tolist()):
             if arm in unknown:
@@ -261,16 +265,41 @@ class Learner:
         self.unknown = set(unknown)
         self.begin_past()
 
-    def _draw(self, player: Player, step: int, count: int, explore: float = 0.0) -> tuple[Any, Any]:
+    # The holdout
+
+    def is_held_out(self, step: int, share: float | None = None) -> bool:
+        """Whether the ask of that step is one of the holdout, of that share or the present one: by chance."""
+        share = (0.0 if self.holdout is None else self.holdout[0]) if share is None else share
+        return share > 0.0 and bool(self.stream.at(HELD_STEPS + step).random() < share)
+
+    def with_holdout(self, arm: int, p: float) -> float:
+        """The probability of an arm that the policy chooses with probability p."""
+        if self.holdout is None or self.forced is not None:
+            return p
+        share, control = self.holdout
+        return (share if arm == control else 0.0) + (1.0 - share) * p
+
+    def _held(self, step: int, count: int) -> tuple[Any, float, int]:
+        """Which of these asks are held out, as the loop takes it."""
+        if self.holdout is None:
+            return np.zeros(count, np.bool_), 0.0, 0
+        flags = np.array([self.is_held_out(step + index) for index in range(count)], np.bool_)
+        return flags, self.holdout[0], self._place_of[self.holdout[1]]
+
+    def _draw(
+        self, player: Player, step: int, count: int, explore: float = 0.0, held: tuple[Any, float, int] | None = None
+    ) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
         draws, chances = DRAWS if explore > 0 else 1, (self._on, self._choices, explore)
+        held = held or (np.zeros(count, np.bool_), 0.0, 0)
         if self.stream.memory:
-            player.play(make_select_many, self._generator, self.stream.memory, step, draws, chances, arms, p)
+            player.play(make_select_many, self._generator, self.stream.memory, step, draws, chances, held, arms, p)
             return arms, p
         for index in range(count):  # the loop can't move the stream to the next step by itself
             self.stream.at(step + index)
             one = slice(index, index + 1)
-            player.play(make_select_many, self._generator, (), step + index, draws, chances, arms[one], p[one])
+            its = held[0][one], *held[1:]
+            player.play(make_select_many, self._generator, (), step + index, draws, chances, its, arms[one], p[one])
         return arms, p
 
     def _by_chance(self, step: int, arms: Any) -> tuple[Any, Any]:
@@ -281,7 +310,10 @@ class Learner:
                 rng = self.stream.at(EXPLORE_STEPS + step + index)
                 if rng.random() < self.explore:
                     arms[index] = choices[int(rng.random() * len(choices))]
-        return arms, self.explore / len(choices) + (1.0 - self.explore) * (arms == wanted)
+        flags, share, control = self._held(step, len(arms))
+        arms[flags] = control
+        p = self.explore / len(choices) + (1.0 - self.explore) * (arms == wanted)
+        return arms, share * (arms == control) + (1.0 - share) * p
 
     def _learn(self, pulls: list[tuple[int, float]]) -> None:
         self.player.update_many(pulls)
@@ -318,9 +350,9 @@ class InTurnLearner(Learner):
             made._choose_next()
         return made
 
-    def again(self, explore: float, forced: int | None) -> Learner:
+    def again(self) -> Learner:
         """As for other policies; rewards put aside stay there."""
-        made = super().again(explore, forced)
+        made = super().again()
         assert isinstance(made, InTurnLearner)
         made.aside = [queue.copy() for queue in self.aside]
         return made

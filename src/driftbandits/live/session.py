@@ -19,7 +19,7 @@ from driftbandits._common.checks import (
     shown,
 )
 from driftbandits.errors import InputError
-from driftbandits.live.arms import arm_changed, forced
+from driftbandits.live.arms import arm_changed, forced, held_out
 from driftbandits.live.clocks import steady_clock
 from driftbandits.live.decisions import (
     ArmChanged,
@@ -29,6 +29,7 @@ from driftbandits.live.decisions import (
     Decision,
     Event,
     Forced,
+    HeldOut,
     Outcome,
     PolicyChanged,
     Rewards,
@@ -45,6 +46,7 @@ from driftbandits.live.decisions import (
 )
 from driftbandits.live.explanation import Explanation, explain_choice
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
+from driftbandits.live.lift import Lift, Strata
 from driftbandits.live.outcomes import outcome_of, refusal
 from driftbandits.live.settings import UNCHANGED, apply_change, changed, check_policy, policy_changed
 from driftbandits.live.shown import as_html, in_a_line, listed
@@ -126,6 +128,9 @@ class Session:
         """Learners of before: the last step before each one's first, its own last, and what arms were then."""
         self._since = 0
         """The last step before the present learner's first."""
+        self._holdouts: list[tuple[int, float]] = []
+        """From which step on which share was held out."""
+        self._strata = Strata()
 
     @property
     def open(self) -> int:
@@ -246,7 +251,9 @@ class Session:
         """
         event = changed(self, timeout, default_reward, reward_range)
         self._note(policy_changed(self, policy, explore))  # first, since a policy may not be defined for these arms
-        if event[:3] != (self.timeout, self.default_reward, self.reward_range) or explore is policy is UNCHANGED:
+        if event[:3] != (self.timeout, self.default_reward, self.reward_range) or (
+            explore is UNCHANGED and policy is UNCHANGED
+        ):
             self.apply(event)
 
     # Arms that come and go
@@ -286,7 +293,7 @@ class Session:
         return None if arm is None else self.arms[arm]
 
     def force_arm(self, name: str | None) -> None:
-        """Give all Decisions this arm, whatever the policy wants; None lets the policy choose again. Rewards are learnt.
+        """Give all Decisions this arm, whatever the policy wants; None lets it choose again. Rewards are learnt.
 
         >>> session = Session(arms=["red", "blue"])
         >>> session.force_arm("blue")
@@ -294,6 +301,33 @@ class Session:
         {'blue'}
         """
         self._note(forced(self, name))
+
+    @property
+    def holdout(self) -> tuple[float, str] | None:
+        """The share of Decisions that is held out and the arm that they get, if any."""
+        found = self._learner.holdout
+        return None if found is None else (found[0], self.arms[found[1]])
+
+    def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. ``lift`` compares.
+
+        >>> session = Session(arms=["red", "blue"])
+        >>> session.hold_out(0.1, "red")
+        >>> session.holdout
+        (0.1, 'red')
+        """
+        self._note(held_out(self, share, arm))
+
+    def lift(self) -> Lift:
+        """What the policy gains over the holdout, of all rewards since there is one."""
+        return self._strata.lift()
+
+    def _count(self, came: Iterable[tuple[int, int, float]]) -> None:
+        """Rewards of Decisions made while some were held out are compared."""
+        for step, _, reward in came:
+            share = next((share for first, share in reversed(self._holdouts) if first <= step), 0.0)
+            if share > 0.0:
+                self._strata.add(step, self._learner.is_held_out(step, share), reward)
 
     def _note(self, event: Event | None) -> None:
         if event is not None:
@@ -343,7 +377,7 @@ class Session:
                     f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
                 )
             self._apply_asked([event])
-        elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Forced | Rewound):
+        elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound):
             apply_change(self, event)
         elif not isinstance(event, Told | Settled):
             raise InputError(
@@ -377,6 +411,8 @@ class Session:
         # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
         # It comes first: a policy that fails leaves the Session as it was.
         self._learner.take(came, self.step - 2 * self.most_open)
+        if self._holdouts:
+            self._count(came)
         for (asked, learnt), event in zip(map(self._open.pop, ids), events, strict=True):
             step, arm, _, _, probability = asked
             _, reward, time = event

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_default, check_range, check_share, check_timeout, shown
 from driftbandits.errors import InputError
-from driftbandits.live.arms import apply_arm, apply_forced, go_on_with
-from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Forced, PolicyChanged, Rewound
+from driftbandits.live.arms import apply_arm, apply_traffic, go_on_with
+from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Forced, HeldOut, PolicyChanged, Rewound
 from driftbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ def check_policy(policy: Any) -> Policy:
     return policy
 
 
-def apply_change(session: Session, event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | Rewound) -> None:
+def apply_change(
+    session: Session, event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+) -> None:
     """A correction is noted here; the rewards before it were those that it says (``amended``)."""
     if isinstance(event, Corrected):
         if not 1 <= event.step <= session.step or f"{session.name}-{event.step}" in session._open:
@@ -53,12 +55,12 @@ def apply_change(session: Session, event: Changed | Corrected | ArmChanged | Pol
         apply_arm(session, event)
     elif isinstance(event, PolicyChanged):
         before, same = session._learner, event.policy == session.policy
-        share = event.explore
-        learner = before.again(share, before.forced) if same else before.anew(event.policy, session.statuses, share)
+        learner = before.again() if same else before.anew(event.policy, session.statuses, event.explore)
+        learner.explore = event.explore
         go_on_with(session, learner, session.statuses)
         session.policy, session.explore, _ = event
-    elif isinstance(event, Forced):
-        apply_forced(session, event)
+    elif isinstance(event, Forced | HeldOut):
+        apply_traffic(session, event)
     else:
         latest = math.inf
         if isinstance(event, Changed):

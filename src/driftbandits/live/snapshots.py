@@ -51,6 +51,9 @@ def pack_session(session: Session) -> bytes:
         "late": sorted(learner.late),
         "era": learner.era,
         "forced": learner.forced,
+        "holdout": learner.holdout,
+        "holdouts": session._holdouts,
+        "strata": [session._strata.width, list(session._strata.blocks.items())],
     }
     # The policy in the settings begins with the arms that it knows; which ones they are is told behind.
     aside = learner.aside if isinstance(learner, InTurnLearner) else []
@@ -92,6 +95,10 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         session._since = header.get("since", 0)
         learner.era, learner.late = header.get("era", 0), set(header.get("late", ()))
         learner.forced = header.get("forced")
+        learner.holdout = tuple(header["holdout"]) if header.get("holdout") else None
+        session._holdouts = [(first, share) for first, share in header.get("holdouts", ())]
+        session._strata.width, blocks = header.get("strata", (session._strata.width, ()))
+        session._strata.blocks = dict(blocks)
         learner.recent.extend(arrays["recent"].tolist() if "recent" in arrays else ())
         learner.resume_places(header.get("places", learner.places), session.statuses)
     except KeyError as error:

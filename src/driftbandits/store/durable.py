@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, TooOldError, id_of, pairs_of, step_of
 from driftbandits.live.explanation import Explanation
+from driftbandits.live.lift import Lift
 from driftbandits.live.session import Session
 from driftbandits.store.errors import StoreError
 
@@ -104,6 +105,14 @@ class DurableSession:
     def force_arm(self, name: str | None) -> None:
         """Give all Decisions this arm, whatever the policy wants; None lets the policy choose again."""
         self._durably(lambda session: session.force_arm(name))
+
+    def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it."""
+        self._durably(lambda session: session.hold_out(share, arm))
+
+    def lift(self) -> Lift:
+        """What the policy gains over the holdout."""
+        return self._durably(lambda session: session.lift())
 
     def settle(self) -> list[Settled]:
         """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""

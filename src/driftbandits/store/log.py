@@ -23,6 +23,7 @@ from driftbandits.live.decisions import (
     Corrected,
     Event,
     Forced,
+    HeldOut,
     Outcome,
     PolicyChanged,
     Rewound,
@@ -37,7 +38,7 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, Rewound)
+RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -234,9 +235,11 @@ def _rare_event(row: Any) -> Event:
     if kind == "r":
         return Rewound(time)
     if kind == "m":
-        return ArmChanged(*json.loads(settings), time)
+        return ArmChanged(*json.loads(settings), time=time)
     if kind == "f":
         return Forced(json.loads(settings), time)
+    if kind == "h":
+        return HeldOut(*json.loads(settings), time=time)
     if kind == "p":
         described, explore = json.loads(settings)
         return PolicyChanged(build(described), explore, time)
@@ -254,6 +257,8 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "m", "settings": json.dumps(event[:3])}
     elif isinstance(event, Forced):
         row |= {"kind": "f", "settings": json.dumps(event.arm)}
+    elif isinstance(event, HeldOut):
+        row |= {"kind": "h", "settings": json.dumps(event[:2])}
     elif isinstance(event, PolicyChanged):
         row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}

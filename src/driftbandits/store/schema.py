@@ -83,7 +83,7 @@ changes = Table(
     # Rare events of the same log, under the same numbers; apart, so that those of every day stay small.
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String(1), nullable=False),  # "c" corrected, "d" declared, "f" forced, "m" arm, "p" policy, "r" time
+    Column("kind", String(1), nullable=False),  # corrected, declared, forced, held out, "m" arm, policy, rewound
     Column("step", BigInteger),
     Column("reward", Double),
     Column("settings", Text),

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import IO, Any, Self
 
+from driftbandits._common.checks import check_whole
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, Outcome, Settled, Told
@@ -262,18 +263,24 @@ class Store:
         id: str,
         path: str | os.PathLike[str],
         shown: Callable[[int], None] = lambda rows: None,
+        *,
+        since: int = 0,
     ) -> int:
         """Write one row for each Decision to a .parquet, .csv or .jsonl file, whole or not at all; returns how many.
 
         ``reward`` is what the policy learnt: what was told, or the default in its place; null when it was dropped or
         is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. The file
         shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
-        """
-        return export_file(self._database, self._log, self.experiment(id), path, shown)
 
-    def stream(self, id: str, format: str, to: IO[bytes]) -> int:
+        With ``since``, the number of an event (``experiment(id).last_seq`` before the last export), there are rows only
+        of Decisions that were asked, closed or corrected after it: they take the place of those of the same id.
+        """
+        since = check_whole("since", since, 0)
+        return export_file(self._database, self._log, self.experiment(id), path, shown, since=since)
+
+    def stream(self, id: str, format: str, to: IO[bytes], since: int = 0) -> int:
         """As ``export``, in the format "parquet", "csv" or "jsonl" to an open file, page by page as it is read."""
-        return export_log(self._database, self._log, self.experiment(id), to, format)
+        return export_log(self._database, self._log, self.experiment(id), to, format, since=since)
 
     # What a service keeps: answers under idempotency keys, the dashboard's views, tokens
 

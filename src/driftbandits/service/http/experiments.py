@@ -119,22 +119,36 @@ async def change_experiment(request: Request, experiment: models.Id, changes: mo
 
 
 @router.post("/{experiment}/arms")
-async def add_arm(request: Request, experiment: str, new: models.NewArm) -> models.Experiment:
+async def add_arm(request: Request, experiment: models.Id, new: models.NewArm) -> models.Experiment:
     """Add an arm, which may be chosen from the next ask on."""
     return await _change_arms(request, experiment, new, lambda session: session.add_arm(new.arm))
 
 
 @router.patch("/{experiment}/arms")
-async def set_arm(request: Request, experiment: str, given: models.Arm) -> models.Experiment:
+async def set_arm(request: Request, experiment: models.Id, given: models.Arm) -> models.Experiment:
     """Disable, enable or remove an arm."""
     verb = {ON: "enable_arm", OFF: "disable_arm", REMOVED: "remove_arm"}[given.status]
     return await _change_arms(request, experiment, given, lambda session: getattr(session, verb)(given.arm))
 
 
 @router.put("/{experiment}/force")
-async def force_arm(request: Request, experiment: str, given: models.Force) -> models.Experiment:
+async def force_arm(request: Request, experiment: models.Id, given: models.Force) -> models.Experiment:
     """The kill switch: all Decisions get one arm, or the policy chooses again."""
     return await _change_arms(request, experiment, given, lambda session: session.force_arm(given.arm))
+
+
+@router.put("/{experiment}/holdout")
+async def hold_out(request: Request, experiment: models.Id, given: models.HoldOut) -> models.Experiment:
+    """Hold out a share of Decisions, which always get one arm."""
+    return await _change_arms(request, experiment, given, lambda session: session.hold_out(given.share, given.arm))
+
+
+@router.get("/{experiment}/lift")
+async def lift(request: Request, experiment: models.Id) -> models.Lift:
+    """What the policy gains over the holdout, of all rewards since there is one."""
+    service = await admit(request, "read")
+    held = await service.holdings.get(experiment)
+    return models.Lift(**held.session.lift()._asdict())
 
 
 async def _change_arms(
@@ -212,12 +226,14 @@ async def export_experiment(
     request: Request,
     experiment: models.Id,
     format: Literal["jsonl", "csv", "parquet"] = "jsonl",
+    since: Annotated[int, Query(ge=0, lt=2**63, description="Only Decisions with events after this one.")] = 0,
 ) -> StreamingResponse:
-    """The whole log, one row a Decision, sent while it is read."""
+    """The log, one row a Decision, sent while it is read. X-Last-Event is the next ``since``."""
     service = await admit(request, "read")
-    await _stored(service, experiment)
-    pieces = await service.exports.start(experiment, format)
+    stored = await _stored(service, experiment)
+    pieces = await service.exports.start(experiment, format, since)
     named = {"Content-Disposition": f'attachment; filename="{experiment}.{format}"'}
+    named["X-Last-Event"] = str(stored.last_seq)
     return StreamingResponse(pieces, headers=named, media_type=KINDS[format])
 
 
@@ -254,7 +270,9 @@ def show(service: Service, stored: Stored) -> models.Experiment:
     """An experiment as the Store has it, with what is in memory here."""
     declared = {name: getattr(stored, name) for name in models.Experiment.model_fields if hasattr(stored, name)}
     held = service.holdings.held.get(stored.id)
-    live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced")}
+    live = {
+        name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced", "holdout")
+    }
     warnings = held.warnings() if held else []
     return models.Experiment(**declared | live, events=stored.last_seq, warnings=warnings)
 

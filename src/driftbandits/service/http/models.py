@@ -118,6 +118,25 @@ class Force(Request):
     arm: Name | None
 
 
+class HoldOut(Request):
+    """The share of Decisions that always gets ``arm``, by chance and whatever the policy wants; 0 for none."""
+
+    share: Share
+    arm: Name | None = None
+
+
+class Lift(BaseModel):
+    """What the policy gains over the holdout, with a 95 % interval; null while there are fewer than 20 rewards."""
+
+    lift: float | None
+    low: float | None
+    high: float | None
+    policy: float | None
+    holdout: float | None
+    rewards: int
+    held_out: int
+
+
 class Correction(Request):
     """The right reward of a Decision that has one, or null to retract it."""
 
@@ -185,7 +204,7 @@ class Experiment(BaseModel):
 
     ``arms`` are all that there ever were, ``statuses`` what each is now. ``step``, ``open`` and ``learnt`` count its
     Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it, as is
-    ``forced``, the arm that all Decisions get. ``events`` is
+    ``forced``, the arm that all Decisions get, and ``holdout``, a share and its arm. ``events`` is
     the length of its log, the first ``folded`` of which are past retention. ``warnings`` say what will soon need
     attention. ``first`` has what was declared before the first change, null if nothing was changed.
     """
@@ -210,6 +229,7 @@ class Experiment(BaseModel):
     open: int | None
     learnt: int | None
     forced: str | None
+    holdout: tuple[float, str] | None
     holder: str | None
     url: str | None
     warnings: list[str]

@@ -25,6 +25,7 @@ class ChangeTests(StoreTests):
                 session.tell(decision, 0.5 if decision.arm == ARMS[0] else 0.25)
                 if step == 10:
                     session.add_arm("new")
+                    session.hold_out(0.3, "new")
                 elif step == 20:
                     session.disable_arm(ARMS[0])
                 elif step == 30:
@@ -62,3 +63,26 @@ class ChangeTests(StoreTests):
         store.describe(name, drift=None)
         assert (store.experiment(name).title, store.experiment(name).drift) == ("Buttons", None)
         refused(InputError, "there is no experiment", lambda: store.describe("nobody", title="x"))
+
+    def test_an_export_goes_on_where_the_last_one_ended(self) -> None:
+        store = self.store()
+        name = self.new(store)
+        with tempfile.TemporaryDirectory() as folder, store.open(name) as session:
+            file = Path(folder) / "part.csv"
+            decisions = session.ask_many(6)
+            for decision in decisions[:3]:
+                session.tell(decision, 0.5)
+            since = store.experiment(name).last_seq
+            assert store.export(name, file, since=since) == 0
+            session.tell(decisions[4], 0.25)
+            session.correct(decisions[0].id, 0.75)
+            session.ask()
+            assert store.export(name, file, since=since) == 3
+            rows = [line.split(",") for line in file.read_text().splitlines()[1:]]
+            assert [(int(row[1]), row[6], row[7]) for row in rows] == [
+                (1, "0.75", "corrected"),
+                (5, "0.25", "told"),
+                (7, "", ""),
+            ]
+            assert store.export(name, file) == 7
+            refused(InputError, "since", lambda: store.export(name, file, since=-1))
