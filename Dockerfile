@@ -1,23 +1,30 @@
-# The service: docker build -t driftbandits . && docker run -p 8000:8000 -e DRIFTBANDITS_STORE=... driftbandits
-FROM python:3.11-slim AS build
+# The service: docker build -t driftbandits . && docker run -p 8000:8000 -v driftbandits:/data driftbandits
+#
+# BASE can be pinned, so that a build of next year starts from the same bytes; docs/operations.md has the command.
+ARG BASE=python:3.11-slim
+FROM ${BASE} AS build
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN python -m venv /app \
     && /app/bin/pip install --no-cache-dir --constraint constraints.txt '.[serve,postgres]'
 
-FROM python:3.11-slim
-RUN useradd --system --create-home --uid 10001 driftbandits
-COPY --from=build --chown=driftbandits /app /app
+FROM ${BASE}
+RUN useradd --system --create-home --uid 10001 driftbandits \
+    && mkdir --parents /data /compiled \
+    && chown driftbandits /data /compiled
+COPY --from=build /app /app
 USER driftbandits
-# What is compiled once is kept with the image, so that a container starts in seconds.
-RUN /app/bin/python -c "import driftbandits as db; s = db.Session(arms=['a', 'b']); s.tell(s.ask().id, 0.5)"
+ENV PATH=/app/bin:$PATH NUMBA_CACHE_DIR=/compiled PYTHONDONTWRITEBYTECODE=1 \
+    DRIFTBANDITS_HOST=0.0.0.0 DRIFTBANDITS_PORT=8000 DRIFTBANDITS_STORE=sqlite:////data/driftbandits.db
+# The default policy is compiled here, so that a container is ready in seconds. Other policies are compiled when first used.
+RUN python -c "from driftbandits.service.core.warming import compile_default; compile_default()"
 WORKDIR /data
-ENV PATH=/app/bin:$PATH DRIFTBANDITS_HOST=0.0.0.0 DRIFTBANDITS_STORE=sqlite:////data/driftbandits.db
-VOLUME /data
+# Both are written to, so everything else can be read-only.
+VOLUME /data /compiled
 EXPOSE 8000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
+HEALTHCHECK --interval=10s --timeout=7s --start-period=60s \
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ['DRIFTBANDITS_PORT'] + '/readyz', timeout=6)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["driftbandits"]
 CMD ["serve"]

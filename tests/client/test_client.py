@@ -155,8 +155,10 @@ class Weather:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: httpx.Response | Exception) -> None:
         self.answers, self.pauses, self.keys, self.now = list(answers), list[float](), list[str | None](), 0.0
+        self.asked: list[str] = []
 
         def handle(_: object, request: httpx.Request) -> httpx.Response:
+            self.asked.append(request.url.host)
             self.keys.append(request.headers.get("idempotency-key"))
             answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]  # the last one for ever
             if isinstance(answer, Exception):
@@ -245,6 +247,64 @@ def test_patience_ends(
         weather.ask(kind, patience=20.0)
     assert 15.0 < sum(weather.pauses) <= 20.0  # the next pause, of 5 at most, would have been too much
     assert max(weather.pauses) <= 5.0
+
+
+def held_by(url: str) -> httpx.Response:
+    return httpx.Response(503, json=BUSY | {"holder": "other", "url": url}, headers={"Retry-After": "1"})
+
+
+HOME, THERE = "far.away", "other.example"
+
+
+@both_kinds
+@pytest.mark.parametrize(
+    ("answers", "asked", "pauses"),
+    [
+        ([held_by("http://other.example:8000/")], [HOME, THERE], 0),
+        ([held_by("https://other.example/bandits")], [HOME, THERE], 0),
+        # It does not answer, or holds it no longer: home again, after a pause.
+        ([held_by("http://other.example"), httpx.ConnectError("refused")], [HOME, THERE, HOME], 1),
+        ([held_by("http://other.example"), held_by("http://far.away")], [HOME, THERE, HOME], 1),
+        # Somebody else is there by now.
+        ([held_by("http://other.example"), httpx.Response(404, html="<h1>Not Found</h1>")], [HOME, THERE, HOME], 1),
+        *[
+            ([held_by(url)], [HOME, HOME], 1)
+            for url in ("ftp://other.example", "http://", "http://[", "http://far.away/")
+        ],
+    ],
+)
+def test_the_holder_is_asked(
+    monkeypatch: pytest.MonkeyPatch, kind: str, answers: list[Any], asked: list[str], pauses: int
+) -> None:
+    weather = Weather(monkeypatch, *answers, DECIDED)
+    assert weather.ask(kind).id == "cup-1"
+    assert (weather.asked, len(weather.pauses)) == (asked, pauses)
+    assert len(set(weather.keys)) == 1
+
+
+def test_a_token_that_went_over_tls_does_not_go_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    weather = Weather(monkeypatch, held_by("http://other.example"), DECIDED)
+    with Client("https://far.away", "secret") as client:
+        client.open("cup").ask()
+    assert weather.asked == [HOME, HOME]
+
+
+def test_a_client_of_one_service_reaches_what_another_holds(tmp_path: Path) -> None:
+    store, lease = f"sqlite:///{tmp_path}/file.db", 1e6
+    with serving(store, lease=lease) as second, Client(second.url, patience=PATIENCE) as client:
+        with serving(store, lease=lease) as first:
+            first.http.post(f"{first.create()}/ask")
+            button = client.open("button")
+            assert [button.ask().step, button.ask().step] == [2, 3]
+            assert first.held().session.step == 3
+            with pytest.raises(UnknownDecisionError):
+                button.tell("button-99", 1.0)  # the holder's own refusal
+            assert client.pause("button")["status"] == "paused"
+            assert client.resume("button")["status"] == "running"
+            refused = 'driftbandits_responses_total{status="503"} 1.0'
+            assert refused in second.http.get("/metrics").text  # once: then it knew
+        assert button.ask().step == 4  # the holder is gone, and this service takes over
+        assert second.held().session.step == 4
 
 
 def test_it_stands_alone() -> None:

@@ -367,7 +367,4 @@ def test_probes_metrics_and_reference(running: Running) -> None:
         'driftbandits_responses_total{status="201"} 1.0',
     ):
         assert line in metrics
-    page = running.http.get("/docs").text
-    assert "/v1/experiments/{experiment}/tell_many" in page
-    assert "//" not in page.replace("<!doctype", "")  # asks nobody else for anything
     assert running.http.get("/openapi.json").json()["info"]["title"] == "driftbandits"

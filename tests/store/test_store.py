@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import inspect, update
 
+import commands
 import driftbandits as db
 import systems
 from clock import Clock
@@ -313,8 +314,7 @@ def test_commands(tmp_path: Path) -> None:
         session.tell(session.ask().id, 1.0)
 
     def driftbandits(*words: str) -> Any:
-        command = [sys.executable, "-m", "driftbandits", *words, "--store", url]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        return commands.driftbandits(*words, "--store", url, cwd=tmp_path)
 
     listed = driftbandits("experiments")
     assert listed.returncode == 0, listed.stderr

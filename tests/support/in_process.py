@@ -97,6 +97,7 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
         try:
             wait_until(lambda: server.started or not thread.is_alive(), "the service to start", every=0.005)
             assert thread.is_alive(), "the service did not start"
+            wait_until(lambda: gate.app.state.service.warming.done, "the default policy to be compiled", every=0.005)
             with httpx.Client(base_url=url, timeout=PATIENCE) as http:
                 yield Running(gate.app.state.service, url, http)
         finally:

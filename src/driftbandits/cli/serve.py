@@ -23,6 +23,8 @@ def serve(
     root_path: str | None = None,
     keep: str | None = None,
     archive: Path | None = None,
+    cors_origin: list[str] | None = None,
+    access_log: bool | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
 ) -> None:
     """Serve experiments over HTTP: ask for an arm, tell its reward, see why.
@@ -53,11 +55,17 @@ def serve(
         its own: driftbandits store keep.
     archive
         A folder: what is no longer kept is written to Parquet files there before it is erased.
+    cors_origin
+        A site whose pages may call the service from a browser, such as https://shop.example; * is every site. May be
+        given several times.
+    access_log
+        Log each request but health checks, as a line of JSON on standard error.
     log_level
         How much to log; info unless given.
     """
     given: dict[str, Any] = {"store": store, "host": host, "port": port, "url": url, "auth": auth}
-    given |= {"root_path": root_path, "keep": keep, "archive": archive, "log_level": log_level}
+    given |= {"root_path": root_path, "keep": keep, "archive": archive, "access_log": access_log}
+    given |= {"cors_origin": cors_origin and " ".join(cors_origin), "log_level": log_level}
     from driftbandits.service.core.run import serve
 
     serve(settings({name: value for name, value in given.items() if value is not None}))

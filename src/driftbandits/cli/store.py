@@ -52,7 +52,7 @@ def experiments(*, store: StoreURL = None) -> None:
     print_table(pl.DataFrame(rows), opened.url, formats, caption="created in UTC; writer: the machine that writes now")
 
 
-def export(id: str, file: Path, *, store: StoreURL = None) -> None:
+def export(id: str, file: Path, *, since: int = 0, store: StoreURL = None) -> None:
     """Write an experiment's log to a file, one row for each Decision.
 
     For example: driftbandits export button button.parquet --store sqlite:///file.db
@@ -63,6 +63,8 @@ def export(id: str, file: Path, *, store: StoreURL = None) -> None:
         The experiment; ``driftbandits experiments`` lists them.
     file
         Ends in .parquet, .csv or .jsonl. It appears when it is complete.
+    since
+        Only Decisions that were asked, closed or corrected after this event: what the last export said to go on with.
     store
         Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
         sqlite:///driftbandits.db, unless given.
@@ -71,10 +73,13 @@ def export(id: str, file: Path, *, store: StoreURL = None) -> None:
     from rich.progress import Progress
 
     opened, console = open_store(store, existing=True), Console(stderr=True)
+    last = opened.experiment(id).last_seq
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("exporting", total=opened.experiment(id).last_seq / 2)
-        rows = opened.export(id, file, lambda done: bar.update(task, completed=done))
+        task = bar.add_task("exporting", total=last / 2)
+        rows = opened.export(id, file, lambda done: bar.update(task, completed=done), since=since)
     print(f"wrote {rows:,} Decisions to {file}")
+    if since > 0:
+        print(f"to go on: --since {last}")
 
 
 @store.command(name="check")

@@ -15,7 +15,21 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, text
 
-from driftbandits.live.decisions import Asked, Changed, Corrected, Event, Outcome, Rewound, Settled, Told
+from driftbandits._compile.recipe import build, describe
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Asked,
+    Changed,
+    Corrected,
+    Event,
+    Forced,
+    HeldOut,
+    Outcome,
+    PolicyChanged,
+    Rewound,
+    Settled,
+    Told,
+)
 from driftbandits.store.database import Database
 from driftbandits.store.errors import PastRetentionError
 from driftbandits.store.experiments import Experiment
@@ -24,7 +38,7 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, Rewound)
+RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -220,6 +234,15 @@ def _rare_event(row: Any) -> Event:
         return Corrected(step, reward, time)
     if kind == "r":
         return Rewound(time)
+    if kind == "m":
+        return ArmChanged(*json.loads(settings), time=time)
+    if kind == "f":
+        return Forced(json.loads(settings), time)
+    if kind == "h":
+        return HeldOut(*json.loads(settings), time=time)
+    if kind == "p":
+        described, explore = json.loads(settings)
+        return PolicyChanged(build(described), explore, time)
     timeout, default_reward, limits = json.loads(settings)
     return Changed(timeout, default_reward, tuple(limits) if limits else None, time)
 
@@ -230,6 +253,14 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "c", "step": event.step, "reward": event.reward}
     elif isinstance(event, Changed):
         row |= {"kind": "d", "settings": json.dumps(event[:3])}
+    elif isinstance(event, ArmChanged):
+        row |= {"kind": "m", "settings": json.dumps(event[:3])}
+    elif isinstance(event, Forced):
+        row |= {"kind": "f", "settings": json.dumps(event.arm)}
+    elif isinstance(event, HeldOut):
+        row |= {"kind": "h", "settings": json.dumps(event[:2])}
+    elif isinstance(event, PolicyChanged):
+        row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}
 
 

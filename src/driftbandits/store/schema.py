@@ -30,7 +30,7 @@ experiments = Table(
     Column("id", String(64), nullable=False, unique=True),
     Column("title", Text, nullable=False),
     Column("policy", Text, nullable=False),
-    Column("arms", Text, nullable=False),
+    Column("arms", Text, nullable=False),  # names, as JSON; of one that is not on, its name and its status
     Column("seed", String(20), nullable=False),  # up to 2**64 - 1, which no integer column holds
     Column("timeout", Double),
     Column("default_reward", Double),
@@ -83,7 +83,7 @@ changes = Table(
     # Rare events of the same log, under the same numbers; apart, so that those of every day stay small.
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String(1), nullable=False),  # "c" corrected, "d" declared anew, "r" rewound
+    Column("kind", String(1), nullable=False),  # corrected, declared, forced, held out, "m" arm, policy, rewound
     Column("step", BigInteger),
     Column("reward", Double),
     Column("settings", Text),

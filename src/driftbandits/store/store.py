@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from types import EllipsisType
+from typing import IO, Any, Self
 
+from driftbandits._common.checks import check_whole
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, Outcome, Settled, Told
@@ -70,6 +72,12 @@ class Store:
         """
         self._database.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def try_to_write(self) -> None:
         """Write something that changes nothing, to disk; StoreError when that cannot be done."""
         self._database.try_to_write()
@@ -125,6 +133,11 @@ class Store:
     def set_status(self, id: str, status: str) -> None:
         """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
         self._experiments.set_status(id, status)
+
+    def describe(self, id: str, *, title: str | None = None, drift: float | EllipsisType | None = ...) -> None:
+        """Another title, or another declared drift, which the drift alarm compares with; what is not given stays."""
+        if title is not None or drift is not ...:
+            self._experiments.describe(id, title, drift)
 
     def set_keep(self, id: str, keep: float | None) -> None:
         """For how many seconds its events are kept; None: for ever. ``prune`` erases those that are older."""
@@ -250,18 +263,24 @@ class Store:
         id: str,
         path: str | os.PathLike[str],
         shown: Callable[[int], None] = lambda rows: None,
+        *,
+        since: int = 0,
     ) -> int:
         """Write one row for each Decision to a .parquet, .csv or .jsonl file, whole or not at all; returns how many.
 
         ``reward`` is what the policy learnt: what was told, or the default in its place; null when it was dropped or
         is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. The file
         shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
-        """
-        return export_file(self._database, self._log, self.experiment(id), path, shown)
 
-    def stream(self, id: str, format: str, to: IO[bytes]) -> int:
+        With ``since``, the number of an event (``experiment(id).last_seq`` before the last export), there are rows only
+        of Decisions that were asked, closed or corrected after it: they take the place of those of the same id.
+        """
+        since = check_whole("since", since, 0)
+        return export_file(self._database, self._log, self.experiment(id), path, shown, since=since)
+
+    def stream(self, id: str, format: str, to: IO[bytes], since: int = 0) -> int:
         """As ``export``, in the format "parquet", "csv" or "jsonl" to an open file, page by page as it is read."""
-        return export_log(self._database, self._log, self.experiment(id), to, format)
+        return export_log(self._database, self._log, self.experiment(id), to, format, since=since)
 
     # What a service keeps: answers under idempotency keys, the dashboard's views, tokens
 
@@ -318,11 +337,11 @@ class Store:
 
 def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:
     for name, value in declared.items():
-        there = getattr(experiment, name)
+        there = (experiment.first or {}).get(name, getattr(experiment, name))  # as it was created
         wanted = (describe(value) if value else there) if name == "policy" else value
         if name == "arms" or (name == "reward_range" and value is not None):
             there, wanted = list(there or ()), list(value)
         if wanted != there:
             raise InputError(
-                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}. Choose another id, or drop {name}"
+                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}: choose another id, or drop {name}"
             )

@@ -16,12 +16,12 @@ from sqlalchemy import Connection, Row, Update, delete, select, update
 
 from driftbandits.errors import InputError
 from driftbandits.live.clocks import keep_time
-from driftbandits.live.decisions import Changed, Corrected, Event, Outcome, UnknownDecisionError
+from driftbandits.live.decisions import Corrected, Event, Outcome, UnknownDecisionError
 from driftbandits.live.session import Session
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError
-from driftbandits.store.experiments import Experiment, erase, redeclare
+from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.log import RARE, Log, Rows, past_retention, row_of
@@ -120,14 +120,14 @@ class Writers:
         moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
         heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
         rows, rare = [], []
-        changed: dict[Writer, Changed] = {}
+        changed: dict[Writer, list[Redeclared]] = {}
         for writer in moving:
             key = writer.experiment.key
             for seq, event in enumerate(grouped[writer], writer.seq + 1):
                 if isinstance(event, RARE):
                     rare.append((key, seq, event))
-                    if isinstance(event, Changed):
-                        changed[writer] = event
+                    if isinstance(event, Redeclared):
+                        changed.setdefault(writer, []).append(event)
                 else:
                     rows.append(row_of(key, seq, event))
         kept = [(writer.experiment.key, answer) for writer, answer in answers]
@@ -160,7 +160,7 @@ class Writers:
             if step not in closed:
                 raise UnknownDecisionError(
                     f"Decision '{name}-{step}' has no reward that could be corrected: there is none of that id, or it "
-                    "is still open. Tell its reward"
+                    "is still open and its reward can be told"
                 )
             if reward is not None and not session.takes(reward):
                 raise session.refusal(Outcome.INVALID, f"{name}-{step}", reward)

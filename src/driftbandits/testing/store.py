@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from driftbandits.testing.contract.changes import ChangeTests
 from driftbandits.testing.contract.declared import Declarations
 from driftbandits.testing.contract.kept import ServiceTests
 from driftbandits.testing.contract.log import LogTests
@@ -11,7 +12,9 @@ from driftbandits.testing.contract.upkeep import UpkeepTests
 from driftbandits.testing.contract.writers import WriterTests
 
 
-class StoreContract(Declarations, WriterTests, LogTests, SessionTests, ServiceTests, UpkeepTests, RetentionTests):
+class StoreContract(
+    Declarations, WriterTests, LogTests, SessionTests, ChangeTests, ServiceTests, UpkeepTests, RetentionTests
+):
     """Tests for pytest: derive a class whose name begins with Test, and say where the Store is.
 
     ::

@@ -37,6 +37,8 @@ class Committer:
         self._thread = ThreadPoolExecutor(1, "committer")
         self._staged: list[Batch] = []
         self._busy = False
+        self._group: list[Batch] = []
+        self._began = 0.0
 
     async def durable(self, held: Held, answer: Answer | None = None) -> None:
         """Return when all that the Session did until now, and this answer, is on disk."""
@@ -67,6 +69,14 @@ class Committer:
         """How many experiments have events that wait for the next commit."""
         return len(self._staged)
 
+    def count_waiting(self) -> int:
+        """How many requests wait for a commit."""
+        return sum(len(batch.waiting) for batch in [*self._staged, *self._group])
+
+    def seconds_writing(self) -> float:
+        """Since when the present commit runs; 0 when none does."""
+        return time.perf_counter() - self._began if self._group else 0.0
+
     async def close(self) -> None:
         """Wait for what is on its way."""
         while self._busy:
@@ -76,6 +86,7 @@ class Committer:
     def _begin(self) -> None:
         """Write the next group, if there is one."""
         group, self._staged = self._staged, []
+        self._group, self._began = group, time.perf_counter()
         self._busy = bool(group)
         for batch in group:
             held = batch.held
@@ -120,6 +131,7 @@ class Committer:
     # On the event loop
 
     def _end(self, group: list[Batch]) -> None:
+        self._metrics.group_events.observe(sum(len(batch.events) for batch in group))
         for batch in group:
             batch.held.writing = None
             if batch.error is None:

@@ -53,9 +53,21 @@ class Holdings:
         self.leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
         self._pruned = -settings.keep_answers
         self._ticking = asyncio.create_task(self._tick_for_ever())
-        metrics.gauge("lease_age_seconds", "Since leases were renewed.", lambda: store.clock() - self.leases.renewed)
-        metrics.gauge("staged_experiments", "Experiments with events for the next commit.", self.committer.count_staged)
-        metrics.watch(lambda: (len(self.held), sum(held.session.open for held in self.held.values())))
+        self._add_gauges()
+
+    def _add_gauges(self) -> None:
+        gauge = self._metrics.gauge
+        gauge("lease_seconds", "How long a lease lasts.", lambda: self.store.lease)
+        gauge("lease_age_seconds", "Since leases were renewed.", lambda: self.store.clock() - self.leases.renewed)
+        gauge("staged_experiments", "Experiments with events for the next commit.", self.committer.count_staged)
+        gauge("waiting_requests", "Requests that wait for a commit.", self.committer.count_waiting)
+        gauge("writing_seconds", "Since when the present commit runs.", self.committer.seconds_writing)
+        gauge("loading_experiments", "Experiments that are being loaded or corrected.", lambda: len(self._loading))
+        gauge("loaded_experiments", "Experiments in memory.", lambda: len(self.held))
+        gauge("open_decisions", "Decisions in memory that wait for their reward.", self._count_open)
+
+    def _count_open(self) -> int:
+        return sum(held.session.open for held in list(self.held.values()))
 
     async def in_thread(self, work: Callable[..., Found], *arguments: object) -> Found:
         """Look something up in the Store, or write a row: short work that requests wait for."""
@@ -193,6 +205,7 @@ class Holdings:
 
     def _failed(self, held: Held, error: BaseException) -> None:
         rarely("commit failed", experiment=held.id, error=str(error))
+        self._metrics.failed_commits.inc()
         held.lost = True
         if self.held.get(held.id) is held:
             del self.held[held.id]
@@ -231,6 +244,7 @@ class Holdings:
         if held.writer is not writer or held.id in self._alone:
             return  # it was this service itself that took over, to fold a log anew
         log.warning("another service took over", experiment=held.id)
+        self._metrics.lost_leases.inc()
         held.lost = True
         if self.held.get(held.id) is held:
             del self.held[held.id]  # what it has on the way to disk is fenced there

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from importlib.metadata import version
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector, generate_latest
+from prometheus_client.registry import Collector
 
 from driftbandits.live.decisions import Outcome
 
@@ -44,6 +45,19 @@ class Metrics:
         self.commit_seconds = Histogram(
             "driftbandits_commit_seconds", "Time of one commit to disk.", buckets=SECONDS, registry=self.registry
         )
+        self.group_events = Histogram(
+            "driftbandits_group_events",
+            "Events of all experiments in one commit.",
+            buckets=SIZES,
+            registry=self.registry,
+        )
+        self.failed_commits = Counter(
+            "driftbandits_failed_commits", "Experiments whose commit failed.", registry=self.registry
+        )
+        self.lost_leases = Counter(
+            "driftbandits_lost_leases", "Experiments that another service took over.", registry=self.registry
+        )
+        Info("driftbandits", "This service.", registry=self.registry).info({"version": version("driftbandits")})
         self.commit_events = Histogram(
             "driftbandits_commit_events",
             "Events of one experiment in one commit.",
@@ -65,22 +79,10 @@ class Metrics:
         """A number that is read when someone asks."""
         Gauge(f"driftbandits_{name}", about, registry=self.registry).set_function(read)
 
-    def watch(self, loaded: Callable[[], tuple[int, int]]) -> None:
-        """``loaded()`` gives the experiments in memory and their open Decisions, when someone asks."""
-        self.registry.register(_Loaded(loaded))
+    def add(self, collector: Collector) -> None:
+        """More numbers, collected when someone asks."""
+        self.registry.register(collector)
 
     def text(self) -> bytes:
         """In Prometheus's format."""
         return generate_latest(self.registry)
-
-
-class _Loaded:
-    def __init__(self, loaded: Callable[[], tuple[int, int]]) -> None:
-        self._loaded = loaded
-
-    def collect(self) -> Iterator[Metric]:
-        experiments, decisions = self._loaded()
-        yield GaugeMetricFamily("driftbandits_loaded_experiments", "Experiments in memory.", value=experiments)
-        yield GaugeMetricFamily(
-            "driftbandits_open_decisions", "Decisions in memory that wait for their reward.", value=decisions
-        )

@@ -6,7 +6,7 @@ import gc
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import structlog
 
@@ -34,11 +34,14 @@ trips by a thread of its own, waits that long for the event loop at every one of
 def serve(settings: Settings) -> None:
     """Run the service in this process until SIGTERM or SIGINT."""
     set_up_logs(settings.log_level)
-    store = Store(settings.store)  # wrong settings end here, in one line
-    listening = _listen(settings)
-    token = first_token(settings, store)
-    auth = auth_needed(settings, store)
-    store.close()
+    with closing(Store(settings.store)) as store:  # wrong settings end here, in one line
+        listening = _listen(settings)
+        try:
+            token = first_token(settings, store)
+            auth = auth_needed(settings, store)
+        except BaseException:
+            listening.close()
+            raise
     if token is not None:
         print(f"A token for you, scope admin, shown this once:\n\n    {token}\n", flush=True)
     if unknown := unknown_settings():
@@ -47,9 +50,9 @@ def serve(settings: Settings) -> None:
     host = socket.gethostname() if settings.host in ("0.0.0.0", "::") else settings.host
     url = settings.url or f"http://{f'[{host}]' if ':' in host else host}:{port}"
     settings = settings.model_copy(update={"url": url})
-    gate = create_app(settings)
+    front = create_app(settings)
     config = uvicorn.Config(
-        gate,
+        front,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
         http=with_deadline(settings.request_timeout),
         ws="none",
@@ -64,7 +67,7 @@ def serve(settings: Settings) -> None:
     tokens = "needed" if auth else "NOT NEEDED: whoever reaches this port may do everything"
     logger.info("serving", url=url, store=store.url, tokens=tokens)
     server = uvicorn.Server(config)
-    gate.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
+    front.app.state.stopping = lambda: server.should_exit  # the dashboard's streams would never end by themselves
     with listening, _fit_for_service():
         server.run(sockets=[listening])
 
@@ -95,5 +98,5 @@ def _listen(settings: Settings) -> socket.socket:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
         raise InputError(
-            f"cannot listen on {settings.host}, port {settings.port}: {error}. Choose another with --port or --host"
+            f"cannot listen on {settings.host}, port {settings.port}: {error}; choose another with --port or --host"
         ) from None

@@ -43,6 +43,10 @@ class Settings(BaseSettings):
     """Whether requests need a token. Unless given, they do; False is for this machine alone."""
     root_path: Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
     """The path under which a proxy shows the service, such as /bandits; whether it takes that off or not."""
+    cors_origin: Annotated[str, Field(pattern=r"^(\*|https?://[^\s/,]+( https?://[^\s/,]+)*)?$")] = ""
+    """Sites whose pages may call the service from a browser, with spaces between them; * is every site."""
+    access_log: bool = False
+    """Whether each request is logged, as a line of JSON on standard error."""
     most_body: Count = 1 << 20
     """Bytes of a request's body."""
     most_batch: Count = 10_000
@@ -61,6 +65,8 @@ class Settings(BaseSettings):
     """Seconds after which another service takes over from one that went silent."""
     request_timeout: Positive = 30.0
     """Seconds within which a request must have come whole."""
+    most_arms_shown: Annotated[int, Field(ge=0)] = 1000
+    """Arms, of all experiments together, that /metrics shows one by one; 0: none."""
     log_level: str = "info"
 
     @property

@@ -14,6 +14,7 @@ from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.probe import Probe
 from driftbandits.service.core.settings import Settings
+from driftbandits.service.core.warming import Warming
 from driftbandits.service.http.access import Access
 from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.http.exports import Exports
@@ -32,6 +33,7 @@ class Service:
     access: Access
     exports: Exports
     probe: Probe
+    warming: Warming
 
     async def perform(
         self,

@@ -1,4 +1,4 @@
-"""The page at /, its files, what it can create, and the stream of server-sent events that keeps it live."""
+"""The page at /, its files, and the stream of server-sent events that keeps it live."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from driftbandits.errors import DriftbanditsError
-from driftbandits.policies import POLICIES
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit
 from driftbandits.service.dashboard.view_json import Cursor, view_json
@@ -74,29 +72,6 @@ def _file(name: str) -> Response:
     return Response(path.read_bytes(), headers=HEADERS, media_type=KINDS[path.suffix])
 
 
-@router.get("/v1/policies")
-async def policies(request: Request) -> list[dict[str, Any]]:
-    """The policies that an experiment can have, and what each can be told."""
-    await admit(request, "read", "")
-    return [
-        {
-            "name": name,
-            "about": (policy.__doc__ or "").strip().partition("\n")[0],
-            "two_arms": policy.arms[1] == 2,
-            "settings": [
-                {
-                    "name": field.name,
-                    "needed": field.default is MISSING,
-                    "default": None if field.default is MISSING else field.default,
-                }
-                for field in fields(policy)  # type: ignore[arg-type]
-            ],
-        }
-        for name, policy in sorted(POLICIES.items(), key=lambda item: item[0] != "AutoTS")
-        if name != "Oracle"  # it must be told what nobody knows
-    ]
-
-
 @router.get("/v1/live")
 async def live(
     request: Request,
@@ -112,10 +87,13 @@ async def live(
 
 async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:
     """Whatever changed, event by event. A refusal is an event too, and the last one."""
-    listed, tick = "", 0
+    listed, tick, compiling = "", 0, False
     viewer = Viewer(service, id, span)
     while not request.app.state.stopping():
         try:
+            if compiling == service.warming.done:
+                compiling = not service.warming.done
+                yield _event("compiling", json.dumps(compiling))
             if tick % LIST_EVERY == 0:
                 token = await service.access.check(request, "read", id)  # it may have been revoked meanwhile
                 limited = token is not None and token.experiments is not None

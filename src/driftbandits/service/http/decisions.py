@@ -15,6 +15,7 @@ from starlette.responses import Response
 from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Decision, Outcome, TooOldError, UnknownDecisionError, step_of
+from driftbandits.live.explanation import Explanation
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit, idempotency_key
 from driftbandits.service.http import models
@@ -46,7 +47,7 @@ async def ask(request: Request) -> Response:
     return response
 
 
-@fast.post("/ask_many", **described(models.Decisions, models.AskMany))
+@fast.post("/ask_many", **described(models.Decisions, "AskMany"))
 async def ask_many(request: Request) -> Response:
     """So many Decisions at once, all made from what is known now."""
     service = await admit(request, "write")
@@ -62,7 +63,7 @@ async def ask_many(request: Request) -> Response:
     return response
 
 
-@fast.post("/tell", **described(models.Told, models.Tell))
+@fast.post("/tell", **described(models.Told, "Tell"))
 async def tell(request: Request) -> Response:
     """The reward of a Decision: now, late, or again."""
     service = await admit(request, "write")
@@ -80,7 +81,7 @@ async def tell(request: Request) -> Response:
     return await _perform(service, request, body, work)
 
 
-@fast.post("/tell_many", **described(models.ToldMany, models.TellMany))
+@fast.post("/tell_many", **described(models.ToldMany, "TellMany"))
 async def tell_many(request: Request) -> Response:
     """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
     service = await admit(request, "write")
@@ -103,9 +104,9 @@ async def tell_many(request: Request) -> Response:
 SHORTCUTS = {"ask": ask, "ask_many": ask_many, "tell": tell, "tell_many": tell_many}
 
 
-@router.get("/explain/{decision}", responses=REFUSALS)
+@router.get("/explain/{decision}", responses=REFUSALS, response_model=Explanation)
 async def explain(
-    request: Request, experiment: str, decision: Annotated[str, Path(description="A Decision's id.")]
+    request: Request, experiment: models.Id, decision: Annotated[str, Path(description="A Decision's id.")]
 ) -> dict[str, Any]:
     """Why that arm: what the policy knew and believed at that Decision, however long ago."""
     service = await admit(request, "read")

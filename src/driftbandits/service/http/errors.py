@@ -21,6 +21,7 @@ from driftbandits.service.core.logs import rarely
 from driftbandits.service.http.access import ForbiddenError, NoTokenError
 from driftbandits.service.http.answers import ReusedKeyError
 from driftbandits.service.http.exports import TooManyExportsError
+from driftbandits.service.http.front import request_id
 from driftbandits.store import BusyError, ExperimentExistsError, StoreError, UnknownExperimentError
 
 RETRY_AFTER = "1"
@@ -62,7 +63,7 @@ def refuse_for(error: Exception, path: str) -> Response:
         code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
         return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))
     if kind is None:
-        log.error("bug", path=path, exc_info=error)
+        log.error("bug", path=path, id=request_id.get(), exc_info=error)
         return refuse(500, "bug", "something went wrong here that should not; the log tells what")
     status, code = STATUSES[kind]
     if isinstance(error, BusyError):

@@ -52,7 +52,7 @@ class Gate:
                 await self._respond(Response("", 308, {"Location": f"{self._root}/"}), scope, receive, send)
                 return
             path = path[len(self._root) :]
-            scope = {**scope, "path": path, "raw_path": path.encode()}
+            scope["path"], scope["raw_path"] = path, path.encode()
         if scope["method"] == "POST" and path.startswith(PREFIX):
             id, _, verb = path[len(PREFIX) :].partition("/")
             endpoint = self._shortcuts.get(verb)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
@@ -15,6 +16,7 @@ Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf
 Seconds = Annotated[float, Field(gt=0, le=LARGEST_REWARD, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Id = Annotated[str, Path(description="The experiment's id.")]
 ExperimentId = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
 
@@ -33,6 +35,17 @@ Range = Annotated[
         "assumes it, null (any) where it does not.",
     ),
 ]
+
+
+Title = Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")]
+Drift = Annotated[
+    Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
+]
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    """What it is unless given depends on other fields: a client that sends what the schema says would be refused."""
+    schema.pop("default")
 
 
 STRICT = ConfigDict(extra="forbid", strict=True)
@@ -56,21 +69,19 @@ class NewExperiment(Request):
 
     id: ExperimentId
     arms: Annotated[list[Name], Field(min_length=1, max_length=MOST_ARMS)]
-    title: Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")] = ""
+    title: Title = ""
     policy: Annotated[str, Field(description="A policy's name; AutoTS, which must be told nothing.")] = "AutoTS"
     policy_settings: Annotated[
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
     ] = {}
     seed: Annotated[int, Field(ge=0, lt=2**64, description="Choices repeat when it does.")] = 0
     timeout: Timeout = 86_400.0
-    default_reward: Default = 0.0
+    default_reward: Annotated[Default, Field(json_schema_extra=_without_default)] = 0.0
     reward_range: Range = None
     explore: Annotated[
         Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
     ] = 0.0
-    drift: Annotated[
-        Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
-    ] = None
+    drift: Drift = None
     keep: Keep = None
 
 
@@ -80,7 +91,50 @@ class Changes(Request):
     timeout: Timeout = None
     default_reward: Default = None
     reward_range: Range = None
+    explore: Share = 0.0
+    policy: Annotated[str, Field(description="Another one: it learns the last 1,000 rewards and takes over.")] = ""
+    policy_settings: Annotated[dict[str, Any], Field(description="Its settings.")] = {}
+    title: Title = ""
+    drift: Drift = None
     keep: Keep = None
+
+
+class NewArm(Request):
+    """An arm to add."""
+
+    arm: Name
+
+
+class Arm(Request):
+    """What an arm is to be: "on", "off" (not chosen until it is on again) or "removed" (never again)."""
+
+    arm: Name
+    status: Literal["on", "off", "removed"]
+
+
+class Force(Request):
+    """The arm that all Decisions get, whatever the policy wants; null lets the policy choose again."""
+
+    arm: Name | None
+
+
+class HoldOut(Request):
+    """The share of Decisions that always gets ``arm``, by chance and whatever the policy wants; 0 for none."""
+
+    share: Share
+    arm: Name | None = None
+
+
+class Lift(BaseModel):
+    """What the policy gains over the holdout, with a 95 % interval; null while there are fewer than 20 rewards."""
+
+    lift: float | None
+    low: float | None
+    high: float | None
+    policy: float | None
+    holdout: float | None
+    rewards: int
+    held_out: int
 
 
 class Correction(Request):
@@ -148,15 +202,18 @@ class ToldMany(BaseModel):
 class Experiment(BaseModel):
     """An experiment as it was declared, and its status.
 
-    ``step``, ``open`` and ``learnt`` count its Decisions, those that wait, and the rewards learnt; they are null where
-    this service does not hold it. ``events`` is the length of its log,
-    the first ``folded`` of which are past retention. ``warnings`` say what will soon need attention.
+    ``arms`` are all that there ever were, ``statuses`` what each is now. ``step``, ``open`` and ``learnt`` count its
+    Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it, as is
+    ``forced``, the arm that all Decisions get, and ``holdout``, a share and its arm. ``events`` is
+    the length of its log, the first ``folded`` of which are past retention. ``warnings`` say what will soon need
+    attention. ``first`` has what was declared before the first change, null if nothing was changed.
     """
 
     id: str
     title: str
     status: Literal["running", "paused", "archived"]
     arms: list[str]
+    statuses: list[Literal["on", "off", "removed"]]
     policy: dict[str, Any]
     seed: int
     timeout: float | None
@@ -171,9 +228,12 @@ class Experiment(BaseModel):
     step: int | None
     open: int | None
     learnt: int | None
+    forced: str | None
+    holdout: tuple[float, str] | None
     holder: str | None
     url: str | None
     warnings: list[str]
+    first: dict[str, Any] | None
 
 
 class Experiments(BaseModel):
@@ -194,8 +254,36 @@ class Deed(BaseModel):
     details: Any
 
 
+class Setting(BaseModel):
+    """What a policy can be told."""
+
+    name: str
+    needed: bool
+    default: Any
+
+
+class PolicyChoice(BaseModel):
+    """A policy that an experiment can have."""
+
+    name: str
+    about: str
+    two_arms: bool
+    settings: list[Setting]
+
+
+class Status(BaseModel):
+    """Of the service."""
+
+    status: str
+
+
 class Error(BaseModel):
-    """A refusal. ``message`` names the value, the limit and what to do."""
+    """A refusal. ``message`` names the value, the limit and what to do.
+
+    When another service holds the experiment, ``holder`` and ``url`` say which, and where.
+    """
 
     error: str
     message: str
+    holder: str | None = None
+    url: str | None = None

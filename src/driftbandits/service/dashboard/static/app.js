@@ -8,12 +8,15 @@ import { request, Stream, token } from './stream.js';
 
 const by = id => document.getElementById(id);
 const picked = name => document.querySelector(`input[name="${name}"]:checked`).value;
+let compiling = false;
 let chosen = '', after = '', state = null, about = null, listed = { experiments: [], next: null };
 
 // The stream
 
 const stream = new Stream({
   state(kind, words) {
+    if (kind !== 'live') compiling = false;
+    if (compiling) [kind, words] = ['waiting', 'compiling: the first Decisions wait for it'];
     if (by('pill').dataset.state !== kind || by('pill').textContent !== words) {
       by('pill').dataset.state = kind;
       by('pill').textContent = words;
@@ -24,6 +27,7 @@ const stream = new Stream({
     if (!by('token').open) openToken();
   },
   event(name, data) {
+    if (name === 'compiling') { compiling = data; this.state('live', 'live'); return; }
     ({ list: showList, about: showAbout, view: showView, refusal: refuse })[name](data);
   },
 });
