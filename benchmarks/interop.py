@@ -21,7 +21,7 @@ with warnings.catch_warnings():  # SMPyBandits 0.9.7 wants a function of scipy b
     warnings.simplefilter("ignore")
     if not hasattr(scipy.special, "btdtri"):
         scipy.special.btdtri = scipy.special.betaincinv
-    from SMPyBandits import Policies as smpybandits
+    from SMPyBandits import Policies as Theirs
 
 POLICIES = {
     "`UCB1`": db.UCB1(),
@@ -29,8 +29,8 @@ POLICIES = {
         lambda n_arms, seed: MAB(list(range(n_arms)), LearningPolicy.UCB1(1), seed=seed)
     ),
     "river `UCB(delta=1)`": from_river(lambda n_arms, seed: bandit.UCB(delta=1, seed=seed)),
-    "SMPyBandits `UCB`": from_smpybandits(lambda n_arms, seed: smpybandits.UCB(n_arms)),
-    "SMPyBandits `SWUCB(tau=200)`": from_smpybandits(lambda n_arms, seed: smpybandits.SWUCB(n_arms, tau=200)),
+    "SMPyBandits `UCB`": from_smpybandits(lambda n_arms, seed: Theirs.UCB(n_arms)),
+    "SMPyBandits `SWUCB(tau=200)`": from_smpybandits(lambda n_arms, seed: Theirs.SWUCB(n_arms, tau=200)),
     "`SWUCBSharp(1_000, 4e-3)`": db.SWUCBSharp(T, DRIFT),
 }
 
