@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,12 @@ def test_a_session_tells_the_lift() -> None:
     session.force_arm("a")
     session.tell_many(dict.fromkeys(session.ask_many(50), 0.0))
     assert session.lift() == found, "what was forced is compared with nothing"
-    for call, words in (
+    calls: list[tuple[Callable[[], object], str]] = [
         (lambda: session.hold_out(1.0, "a"), "leaves nothing to the policy"),
         (lambda: session.hold_out(0.1, "z"), "an arm that is on"),
         (lambda: session.hold_out(0.1), "an arm that is on"),
-    ):
+    ]
+    for call, words in calls:
         with pytest.raises(db.InputError, match=words):
             call()
     session.force_arm(None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ def test_any_sequence_of_changes_is_the_fold_of_its_log(data: st.DataObject) -> 
     now = [100.0]
     declared: dict[str, Any] = {"arms": ["a", "b", "c"], "policy": data.draw(st.sampled_from(POLICIES)), "remember": 50}
     session = db.Session(**declared, clock=lambda: now[0])
-    session.journal = events = []
+    events: list[Event] = []
+    session.journal = events
     chosen: list[tuple[str, list[str]]] = []
     refusals: list[str] = []
     for verb in data.draw(st.lists(st.sampled_from(VERBS), min_size=5, max_size=80)):
@@ -173,7 +175,7 @@ def test_the_kill_switch() -> None:
 
 def test_what_is_refused() -> None:
     session = db.Session(db.SnoozeIt(1_000, 1e-3, confidence=0.1), arms=["a", "b"])
-    for call, words in (
+    calls: list[tuple[Callable[[], object], str]] = [
         (lambda: session.add_arm("c"), "exactly 2 arms, not for 3"),
         (lambda: session.disable_arm("a"), "exactly 2 arms, not for 1"),
         (lambda: session.add_arm("a"), "already"),
@@ -181,7 +183,8 @@ def test_what_is_refused() -> None:
         (lambda: session.force_arm("z"), "that is on"),
         (lambda: session.change(policy="UCB1"), "derived from Policy"),  # type: ignore[arg-type]
         (lambda: session.apply(ArmChanged(7, "x", "on", 0.0)), "there are 2"),
-    ):
+    ]
+    for call, words in calls:
         with pytest.raises(db.InputError, match=words):
             call()
     session = db.Session(arms=["a", "b"])

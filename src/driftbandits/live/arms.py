@@ -72,7 +72,7 @@ def held_out(session: Session, share: Any, name: Any) -> HeldOut | None:
     now = (share, session.arms.index(name)) if share > 0.0 else None
     if now == session._learner.holdout:
         return None
-    return HeldOut(0.0, None, session._now()) if now is None else HeldOut(*now, time=session._now())
+    return HeldOut(0.0, None, session._now()) if now is None else HeldOut(now[0], now[1], session._now())
 
 
 def apply_traffic(session: Session, event: Forced | HeldOut) -> None:

@@ -235,11 +235,13 @@ def _rare_event(row: Any) -> Event:
     if kind == "r":
         return Rewound(time)
     if kind == "m":
-        return ArmChanged(*json.loads(settings), time=time)
+        arm, name, status = json.loads(settings)
+        return ArmChanged(arm, name, status, time)
     if kind == "f":
         return Forced(json.loads(settings), time)
     if kind == "h":
-        return HeldOut(*json.loads(settings), time=time)
+        share, arm = json.loads(settings)
+        return HeldOut(share, arm, time)
     if kind == "p":
         described, explore = json.loads(settings)
         return PolicyChanged(build(described), explore, time)
