@@ -46,7 +46,7 @@ def test_a_generated_client_works(
     running, secrets = guarded
     (tmp_path / "openapi.json").write_text(running.http.get("/openapi.json").text)
     (tmp_path / "config.yml").write_text("post_hooks: []\n")  # which make it pretty, and take longer than all else
-    command = [Path(sys.executable).with_name("openapi-python-client"), "generate", "--path", "openapi.json"]
+    command = [str(Path(sys.executable).with_name("openapi-python-client")), "generate", "--path", "openapi.json"]
     command += ["--meta", "none", "--output-path", "bandits_client", "--config", "config.yml", "--fail-on-warning"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
