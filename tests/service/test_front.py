@@ -169,17 +169,18 @@ def test_the_images_health_check_asks_the_port_that_is_set() -> None:
 def test_a_start_that_fails_leaves_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(run, "set_up_logs", lambda level: None)
+    make, close = Store.__init__, Store.close
 
-    class Counted(Store):
-        def __init__(self, *arguments: Any, **settings: Any) -> None:
-            opened.append("store")
-            super().__init__(*arguments, **settings)
+    def make_and_note(self: Store, *arguments: Any, **named: Any) -> None:
+        opened.append("store")
+        make(self, *arguments, **named)
 
-        def close(self) -> None:
-            opened.remove("store")
-            super().close()
+    def close_and_note(self: Store) -> None:
+        opened.remove("store")
+        close(self)
 
-    monkeypatch.setattr(run, "Store", Counted)
+    monkeypatch.setattr(Store, "__init__", make_and_note)
+    monkeypatch.setattr(Store, "close", close_and_note)
     store = f"sqlite:///{tmp_path}/file.db"
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="cannot listen"):
         run.serve(Settings(store=store, port=taken.getsockname()[1]))

@@ -68,13 +68,15 @@ class Access:
         token that is for some of them does not do; but "" says that the caller leaves out the others by itself.
         """
         if not self.needed:
-            proxy = next((name for name, _ in request.scope["headers"] if name in FORWARDED), None)
-            if proxy is not None:
+            headers: dict[bytes, bytes] = dict(reversed(request.scope["headers"]))  # the first of each name counts
+            if not FORWARDED.isdisjoint(headers):
+                proxy = min(FORWARDED & headers.keys())
                 raise ForbiddenError(
                     f"this came through a proxy, as its header {proxy.decode()!r} shows, and --no-auth is for this "
                     "machine alone: start the service without --no-auth"
                 )
-            host, origin = request.headers.get("host", ""), request.headers.get("origin")
+            host = headers.get(b"host", b"").decode("latin-1")
+            origin = headers[b"origin"].decode("latin-1") if b"origin" in headers else None
             if not _is_this_machine(host, origin):
                 raise ForbiddenError(
                     f"without tokens only this machine may ask; got host {host!r}, origin {origin!r}: use "
