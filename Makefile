@@ -89,13 +89,15 @@ PEERS := .peers/.ready
 
 $(PEERS): benchmarks/peers-requirements.txt
 	@test -x .peers/bin/python || $(PYTHON) -m venv .peers
-	@echo "installing pinned river and pymab into .peers ..."
+	@echo "installing pinned river, pymab and MABWiser into .peers ..."
 	@.peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< \
-		|| { echo "river and pymab could not be installed (see above): bench-peers needs them, nothing else does" >&2; exit 1; }
+		|| { echo "river, pymab and MABWiser could not be installed (see above): bench-peers needs them, nothing else does" >&2; exit 1; }
 	@touch $@
 
 bench-peers: $(READY) $(PEERS)
 	@$(BIN)/python benchmarks/peers.py --python .peers/bin/python
+	@$(BIN)/python benchmarks/moving.py river .peers/bin/python
+	@$(BIN)/python benchmarks/moving.py mabwiser .peers/bin/python
 
 clean:
 	rm -rf .venv .package .peers dist results site .mypy_cache .ruff_cache .pytest_cache .hypothesis

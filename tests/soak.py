@@ -21,6 +21,7 @@ from beside_exports import ask_beside_exports
 from crash import storm
 from fuzz import check_memory, fuzz_at_random, fuzz_by_schema, prepare
 from in_process import serving
+from open_pages import beside_open_pages
 from policy_fuzz import fuzz as fuzz_policies
 
 
@@ -62,6 +63,15 @@ def exports(size: Size, seed: int) -> None:
             answered, waited = ask_beside_exports(running.url, size.decisions, size.asks)
         _report(f"{kind}, asks beside exports, p99 {waited:.3f} s", answered)
         assert waited < 1, f"an ask took {waited:.2f} seconds beside exports"
+
+
+def pages(size: Size, seed: int) -> None:
+    """300 open dashboards of an experiment that moves on: /healthz takes less than a second."""
+    with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+        with troubles.service(f"sqlite:///{folder}/store.db") as running:
+            seen, longest = beside_open_pages(running, 300, size.asks)
+        _report(f"/healthz beside open pages, {longest:.3f} s at most", seen)
+        assert longest < 1, f"/healthz took {longest:.2f} seconds beside open pages"
 
 
 def disk_full(size: Size, seed: int) -> None:
@@ -122,7 +132,7 @@ def requests(size: Size, seed: int) -> None:
 TESTS: dict[str, Callable[[Size, int], None]] = {
     test.__name__.replace("_", "-"): test
     for test in (
-        policies, kills, exports, disk_full, frozen, restarted, deleted, clock, backup, retention, requests
+        policies, kills, exports, pages, disk_full, frozen, restarted, deleted, clock, backup, retention, requests
     )
 }  # fmt: skip
 

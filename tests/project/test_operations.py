@@ -34,6 +34,9 @@ def test_operations_word_by_word(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr + (tmp_path / "serve.log").read_text()
     for said in ('{"outcome":"new"}', "1 experiments, nothing wrong", 'request_seconds_count{route="ask"} 1.0'):
         assert said in done.stdout
+    assert 'driftbandits_arm_asks_total{arm="' in done.stdout
+    assert '"path":"/v1/experiments/banner/ask","status":200' in done.stdout
+    assert "access-control-allow-origin: https://shop.example" in done.stdout
     assert '"timeout":3600.0' in done.stdout
     assert '"did":"corrected"' in done.stdout
     assert '"id":"button-2"' in done.stdout  # after the restore

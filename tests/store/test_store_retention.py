@@ -14,6 +14,7 @@ import pytest
 import driftbandits as db
 from driftbandits.cli.main import app
 from driftbandits.store import StoreUnavailableError, retention
+from driftbandits.store.history import Snapshot
 from driftbandits.testing.contract.base import journal
 
 DAY = 86_400.0
@@ -90,6 +91,18 @@ def test_a_log_that_is_erased_while_it_is_read_is_read_again(tmp_path: Path, mon
     monkeypatch.setattr(store._log, "events", prune_first)
     assert store.acquire("button").session.snapshot() == before
     assert pruned[0].decisions == 199
+
+
+def test_a_snapshot_that_comes_late_is_not_gone_on_from(tmp_path: Path) -> None:
+    store, before = filled(tmp_path / "store.db")
+    early = store.start("button")
+    for event in store.events("button", until=160):
+        early.apply(event)
+    store.prune("button")
+    writer = store.acquire("button")
+    store.snapshot(writer, Snapshot.of(early))
+    assert store.reload(writer).session.snapshot() == before
+    assert store.check() == []
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,7 @@ UNTIL_INPUT_ENDS = """
 "$0"/postgres -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$1" -c fsync="$3" \
     -c max_connections=200 > "$1/log" 2>&1 &
 read -r _
-kill -INT $!
+kill -INT $! 2>/dev/null
 wait
 rm -rf "$1"
 """

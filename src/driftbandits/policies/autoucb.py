@@ -28,6 +28,7 @@ from driftbandits.policies._parts.bank import (
     WEIGHT,
     fast_share,
     first_reward,
+    half,
     learn,
     look_ahead,
     new_bank,
@@ -277,7 +278,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
     square = run.deviations * run.deviations
     if run.coin:
         per_range = 1.0 / (run.high - run.low)
-        for j in range(FILTERS):
+        for j in range(2 * half(row)):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
             p = min(max((shared[MEAN + j] - run.low) * per_range, 0.0), 1.0)
             c = shared[SPREAD + j]
@@ -289,7 +290,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
         bound = total(shared, PART)
     else:
         base = row[MEAN]
-        for j in range(FILTERS):
+        for j in range(2 * half(row)):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
             offset = shared[MEAN + j] - run.center
             variance = (noise + offset * offset * unsure) * shared[SPREAD + j]

@@ -126,7 +126,9 @@ class History:
         A snapshot between a reward and its correction knows the wrong reward, and is left out.
         """
         mine = snapshots.c.experiment == experiment.key
-        statement = select(snapshots.c.seq, snapshots.c.whole).where(mine, snapshots.c.seq <= seq - lead)
+        base = self._folded(experiment.key)
+        useful = snapshots.c.seq.between(base.seq if base else 0, seq - lead)  # what came before is erased
+        statement = select(snapshots.c.seq, snapshots.c.whole).where(mine, useful)
         with self._database.reading() as connection:
             found = connection.execute(statement.order_by(snapshots.c.seq.desc())).all()
         tried = False

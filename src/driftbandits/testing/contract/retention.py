@@ -29,7 +29,7 @@ class RetentionTests(StoreTests):
         writer = store.acquire(self.new(store, policy=AutoTS(), keep=5 * DAY))
         name = writer.experiment.id
         left_open = self.days(store, writer, start, range(10))
-        writer = store.correct(writer, [(3, 0.25), (26, 0.5)])  # one that will be erased, and one that will not
+        writer = store.correct(writer, [(3, 0.25)])  # which will be erased; the last snapshots know the wrong reward
         writer.session.clock = lambda: start + 10 * DAY
         before = writer.session.snapshot()
         assert store.explain(name, 38).learnt == 35
