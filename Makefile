@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-INSTALL := python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Bytecode is made when a module is first imported: to make it for all of them takes most of a minute.
+INSTALL := python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help reproduce demo test quick soak check docs site-check package bench bench-peers clean
 
@@ -11,7 +12,7 @@ help:
 	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
 	@echo "make quick        the tests of what changed since main, without the slow ones"
-	@echo "make soak         the long tests: ten minutes of random policies, 100 kills on each store, a million wrong requests"
+	@echo "make soak         the long tests: random policies, kills, full disks, frozen databases, wrong requests; each alone: tests/soak.py --help"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         the site: site/index.html, without network; pages of policies and rooms.svg are made first"
 	@echo "make site-check   builds the site and opens every page of it in a browser"
@@ -33,8 +34,10 @@ reproduce: $(READY)
 demo: $(READY)
 	@$(BIN)/driftbandits demo
 
+# One worker more than two cores have: some tests wait, for a server or a killed process. A file stays with one worker,
+# so that what its tests share is made once.
 test: check
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 3 --dist loadfile
 
 quick: $(READY)
 	@$(BIN)/python tests/quick.py
@@ -86,13 +89,15 @@ PEERS := .peers/.ready
 
 $(PEERS): benchmarks/peers-requirements.txt
 	@test -x .peers/bin/python || $(PYTHON) -m venv .peers
-	@echo "installing pinned river and pymab into .peers ..."
+	@echo "installing pinned river, pymab and MABWiser into .peers ..."
 	@.peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement $< \
-		|| { echo "river and pymab could not be installed (see above): bench-peers needs them, nothing else does" >&2; exit 1; }
+		|| { echo "river, pymab and MABWiser could not be installed (see above): bench-peers needs them, nothing else does" >&2; exit 1; }
 	@touch $@
 
 bench-peers: $(READY) $(PEERS)
 	@$(BIN)/python benchmarks/peers.py --python .peers/bin/python
+	@$(BIN)/python benchmarks/moving.py river .peers/bin/python
+	@$(BIN)/python benchmarks/moving.py mabwiser .peers/bin/python
 
 clean:
 	rm -rf .venv .package .peers dist results site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,6 +3,7 @@
 python benchmarks/autoucb.py ablation [--runs 8]     regret over AutoTS's on the instances of tuning.py
 python benchmarks/autoucb.py quantiles [--runs 200]  95th percentiles over AutoTS's, on six of them
 python benchmarks/autoucb.py late [--runs 4]         late rewards and bundles, on seven of them
+python benchmarks/autoucb.py rare [--runs 8]         slow drift with rare clicks
 python benchmarks/autoucb.py figure docs/autoucb.png an arm predicted across a crossing
 """
 
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tuning import SEED, World, abrupt, drifting, stationary
+from tuning import COIN, SEED, USUAL, T, World, abrupt, drifting, stationary
 
 import driftbandits as db
-from driftbandits.policies._parts.bank import FILTERS, POOL, PRIOR, WALKS, WEIGHT
+from driftbandits import instances
+from driftbandits.policies._parts.bank import FILTERS, POOL, PRIOR, WALKS, WATCH, WEIGHT
 from driftbandits.policies.autoucb import AutoUCBState
 from driftbandits.simulation.late import late_regret
 
@@ -59,12 +61,61 @@ class Closer(db.AutoUCB):
         return state
 
 
+@dataclass(frozen=True)
+class Draws(db.AutoUCB):
+    """The same filters, but always a draw in place of the index."""
+
+    def init(self, n_arms: int) -> AutoUCBState:
+        state = super().init(n_arms)
+        state.run.patience = -1.0
+        return state
+
+
+@dataclass(frozen=True)
+class NoAlarm(db.AutoUCB):
+    """Fast walks can never outweigh the others in the watch, so there is no alarm."""
+
+    def init(self, n_arms: int) -> AutoUCBState:
+        state = super().init(n_arms)
+        state.run.hazard, state.shared[WATCH + 1 : WATCH + WALKS] = 0.0, 0.0
+        return state
+
+
+@dataclass(frozen=True)
+class NeverDraws(db.AutoUCB):
+    """The index also when rewards come late."""
+
+    def init(self, n_arms: int) -> AutoUCBState:
+        state = super().init(n_arms)
+        state.run.patience = 1e300
+        return state
+
+
+def jumps() -> dict[str, World]:
+    """40 draws of means that jump: 2 to 8 arms, coins and Gaussians in turn; the alarm was tuned on them."""
+    found: dict[str, World] = {}
+    for seed in (*range(1_300, 1_324), *range(1_400, 1_416)):
+        arms = int(np.random.default_rng(seed).integers(2, 9))
+        found[f"jumps, seed {seed}"] = (instances.abrupt(T, arms, 5, seed), COIN if seed % 2 else USUAL)
+    return found
+
+
+def rare_clicks(periods: float, seed: int) -> World:
+    """Five arms with rates of 1 to 4 % that swing slowly, so many times in T steps; 0: they stand still."""
+    rng, t = np.random.default_rng(seed), np.arange(T)[:, None] / T
+    phase, level, swing = rng.random(5), rng.uniform(0.015, 0.03, 5), rng.uniform(0.002, 0.01, 5)
+    return db.Instance(level + swing * np.sin(2 * np.pi * (periods * t + phase))), COIN
+
+
 def worlds() -> dict[str, dict[str, World]]:
-    return {"drifting": drifting(), "stationary": dict(list(stationary().items())[::3]), "abrupt": abrupt()}
+    some_jumps = dict(list(jumps().items())[::3])
+    still = dict(list(stationary().items())[::3])
+    return {"drifting": drifting(), "stationary": still, "abrupt": abrupt() | some_jumps}
 
 
 def ablation(runs: int) -> None:
-    policies = {"AutoUCB": db.AutoUCB(), "no slopes": NoSlopes(), "no looks": NoLooks(), "1.5 dev.": Closer()}
+    policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "draws": Draws(), "no slopes": NoSlopes()}
+    policies |= {"no looks": NoLooks(), "no alarm": NoAlarm(), "1.5 dev.": Closer()}
     print(f"{'':28}" + "".join(f"{name:>18}" for name in policies) + "   (mean, and the largest 95th percentile)")
     for group, found in worlds().items():
         means: dict[str, list[float]] = {name: [] for name in policies}
@@ -91,7 +142,7 @@ def quantiles(runs: int) -> None:
 def late(runs: int) -> None:
     chosen = ("toggling 3e-4", "sinusoid 3e-4", "walk 1.5e-4, 8 coins", "wave 5e-5, 7 coins", "fading, 3 links")
     found = [drifting()[name] for name in chosen] + [abrupt()["jumps, 8 arms"], stationary()["coins, seed 1024"]]
-    policies = {"AutoTS": db.AutoTS(), "AutoUCB": db.AutoUCB()}
+    policies = {"AutoTS": db.AutoTS(), "AutoUCB": db.AutoUCB(), "never draws": NeverDraws()}
     at_once: list[float] = []
     for delay, bundle in ((0, 1), (10, 1), (100, 1), (1_000, 1), (0, 10), (0, 100)):
         ratios: dict[str, list[float]] = {name: [] for name in policies}
@@ -103,6 +154,23 @@ def late(runs: int) -> None:
                 ratios[name].append(np.log(float(np.mean(regrets[name])) / at_once[place]))
         cells = "".join(f"  {name} {np.exp(np.mean(x)):6.2f}" for name, x in ratios.items())
         print(f"delay {delay:5}, bundles of {bundle:3}:{cells}", flush=True)
+
+
+def rare(runs: int) -> None:
+    """Regret over AutoTS's where clicks are rare, for slower and faster swings; six instances each."""
+    policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "ThompsonSampling": db.ThompsonSampling(posterior="beta")}
+    print(f"{'periods':10}{'best arms':>10}" + "".join(f"{name:>18}" for name in policies))
+    for periods in (0.0, 0.25, 0.5, 1.0, 2.0, 4.0):
+        logs: dict[str, list[float]] = {name: [] for name in policies}
+        best = []
+        for seed in range(1_500, 1_506):
+            instance, noise = rare_clicks(periods, seed)
+            best.append(1 + int((np.diff(instance.means.argmax(axis=1)) != 0).sum()))
+            regrets = play({"AutoTS": db.AutoTS(), **policies}, instance, noise, runs)
+            for name in policies:
+                logs[name].append(np.log(regrets[name].mean() / regrets["AutoTS"].mean()))
+        cells = "".join(f"{np.exp(np.mean(logs[name])):18.2f}" for name in policies)
+        print(f"{periods:<10g}{np.mean(best):10.1f}{cells}", flush=True)
 
 
 def play(policies: dict[str, Any], instance: db.Instance, noise: db.Noise, runs: int) -> dict[str, Any]:
@@ -145,14 +213,16 @@ def figure(path: Path) -> None:
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("what", choices=("ablation", "quantiles", "late", "figure"))
+    words.add_argument("what", choices=("ablation", "quantiles", "late", "rare", "figure"))
     words.add_argument("path", nargs="?", type=Path, default=Path("autoucb.png"))
     words.add_argument("--runs", type=int, default=None)
     given = words.parse_args()
     if given.what == "figure":
         figure(given.path)
     else:
-        usual = {"ablation": (ablation, 8), "quantiles": (quantiles, 200), "late": (late, 4)}[given.what]
+        usual = {"ablation": (ablation, 8), "quantiles": (quantiles, 200), "late": (late, 4), "rare": (rare, 8)}[
+            given.what
+        ]
         usual[0](given.runs or usual[1])
 
 

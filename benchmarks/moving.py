@@ -1,5 +1,8 @@
 """The other libraries' side of docs/moving, run again: ``python benchmarks/moving.py river .peers/bin/python``.
 
+``make bench-peers`` makes that environment, with river and MABWiser, and runs both. SMPyBandits 0.9.7 can't be imported
+beside their numpy: ``pip install -r benchmarks/smpybandits-requirements.txt`` makes an environment of its own for it.
+
 Prints what the page's program answers with that interpreter, and whether the page says the same; ``--write`` puts it
 into the page. The interpreter must have the library in the version that the page names.
 """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import postgres
 
 pytest_plugins = ["comparison"]
 
@@ -30,3 +33,13 @@ def _is_slow(item: pytest.Function) -> bool:
 
 def _home(thing: object) -> str:
     return thing.__name__ if isinstance(thing, ModuleType) else str(getattr(thing, "__module__", ""))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty Store, of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'store.db'}"
+    else:
+        with postgres.database() as found:
+            yield found

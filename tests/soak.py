@@ -1,4 +1,7 @@
-"""The long forms of four tests: random policies, kills, exports beside asks, wrong requests (``make soak``)."""
+"""The long tests (``make soak``): random policies, kills, troubles under load, wrong requests; each can be run alone.
+
+``python tests/soak.py disk-full frozen --short`` runs two of them in their short forms.
+"""
 
 from __future__ import annotations
 
@@ -7,55 +10,158 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import postgres
+import troubles
 from beside_exports import ask_beside_exports
 from crash import storm
 from fuzz import check_memory, fuzz_at_random, fuzz_by_schema, prepare
 from in_process import serving
+from open_pages import beside_open_pages
 from policy_fuzz import fuzz as fuzz_policies
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10, help="of random policies, some of them broken")
-    parser.add_argument("--kills", type=int, default=100, help="of services, on each store")
-    parser.add_argument("--requests", type=int, default=1_000_000, help="gone wrong at random")
-    parser.add_argument("--examples", type=int, default=2000, help="of every operation, made up from the schema")
-    parser.add_argument("--decisions", type=int, default=500_000, help="in a log that is exported by eight at a time")
-    parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="to see a failure again")
-    arguments = parser.parse_args()
-    print(f"seed {arguments.seed}")
+class Size(NamedTuple):
+    """How long each test is."""
+
+    minutes: float
+    kills: int
+    times: int
+    decisions: int
+    asks: int
+    requests: int
+    examples: int
+
+
+LONG = Size(minutes=10, kills=100, times=20, decisions=500_000, asks=2000, requests=1_000_000, examples=2000)
+SHORT = Size(minutes=0.2, kills=3, times=1, decisions=50_000, asks=300, requests=10_000, examples=5)
+
+
+def policies(size: Size, seed: int) -> None:
+    """Random policies, some of them broken: none may crash the process."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # numpy says so when interpreted kernels overflow
-        played = fuzz_policies(arguments.seed, 60 * arguments.minutes)
+        played = fuzz_policies(seed, 60 * size.minutes)
     print(f"random policies: {', '.join(f'{count:,} {kind}' for kind, count in sorted(played.items()))}; none crashed")
-    stalls = max(1, arguments.kills // 10)
+
+
+def kills(size: Size, seed: int) -> None:
+    """Services are killed with -9, and stalled until others take over."""
+    stalls = max(1, size.kills // 10)
+    for kind, url in _stores():
+        _report(f"{kind}, {size.kills} kills and {stalls} stalls", storm(url, size.kills, stalls, seed))
+
+
+def exports(size: Size, seed: int) -> None:
+    """Asks beside exports of a long log: 99 of 100 wait for less than a second."""
+    for kind, url in _stores():
+        with troubles.service(url) as running:
+            answered, waited = ask_beside_exports(running.url, size.decisions, size.asks)
+        _report(f"{kind}, asks beside exports, p99 {waited:.3f} s", answered)
+        assert waited < 1, f"an ask took {waited:.2f} seconds beside exports"
+
+
+def pages(size: Size, seed: int) -> None:
+    """300 open dashboards of an experiment that moves on: /healthz takes less than a second."""
     with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
-        url = f"sqlite:///{folder}/file.db"
-        often = f"{arguments.kills} kills and {stalls} stalls"
-        _report(f"SQLite, {often}", storm(url, arguments.kills, stalls, arguments.seed))
-        with postgres.database() as url:
-            _report(f"PostgreSQL, {often}", storm(url, arguments.kills, stalls, arguments.seed))
-        for kind, place in (("SQLite", nullcontext(f"sqlite:///{folder}/big.db")), ("PostgreSQL", postgres.database())):
-            with place as url, serving(url) as running:
-                answered, waited = ask_beside_exports(running, arguments.decisions, 2000)
-                _report(f"{kind}, asks beside exports, p99 {waited:.3f} s", answered)
-                assert waited < 1, f"an ask took {waited:.2f} seconds beside exports"
-        with serving() as running:
-            prepare(running)
-            port, seen = int(running.url.rpartition(":")[2]), Counter[int]()
-            parts = max(1, arguments.requests // 50_000)
-            for part in range(parts):
-                seen += fuzz_at_random(port, arguments.seed + part, arguments.requests // parts)
-                print(f"\r{seen.total():,} of {arguments.requests:,} requests", end="", flush=True)
-            check_memory(running)
-            _report("\rrequests gone wrong", seen)
-            made_up = fuzz_by_schema(running.url, Path(folder), arguments.seed, arguments.examples)
-            check_memory(running)
-            print(f"requests made up from the schema: {made_up:,}, no failure")
+        with troubles.service(f"sqlite:///{folder}/store.db") as running:
+            seen, longest = beside_open_pages(running, 300, size.asks)
+        _report(f"/healthz beside open pages, {longest:.3f} s at most", seen)
+        assert longest < 1, f"/healthz took {longest:.2f} seconds beside open pages"
+
+
+def disk_full(size: Size, seed: int) -> None:
+    """The disk fills up and is given room (SQLite; needs root)."""
+    _report(f"SQLite, {size.times} full disks", troubles.disk_full(size.times))
+
+
+def frozen(size: Size, seed: int) -> None:
+    """PostgreSQL stops responding, and goes on."""
+    _report(f"PostgreSQL, frozen {size.times} times", troubles.frozen(size.times))
+
+
+def restarted(size: Size, seed: int) -> None:
+    """PostgreSQL crashes, and is started again."""
+    _report(f"PostgreSQL, restarted {size.times} times", troubles.restarted(size.times))
+
+
+def deleted(size: Size, seed: int) -> None:
+    """The SQLite file is deleted under the service."""
+    _report(f"SQLite, deleted {size.times} times", troubles.deleted(size.times))
+
+
+def clock(size: Size, seed: int) -> None:
+    """The machine's clock jumps by days and years."""
+    _report(f"SQLite, {size.times} rounds of clock jumps", troubles.clock_jumps(size.times))
+
+
+def backup(size: Size, seed: int) -> None:
+    """A backup made under load is restored, and goes on."""
+    for _ in range(size.times):
+        for kind, url in _stores():
+            with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+                _report(f"{kind}, a backup restored", troubles.backed_up(url, Path(folder)))
+
+
+def retention(size: Size, seed: int) -> None:
+    """Events are archived and erased under load."""
+    for kind, url in _stores():
+        _report(f"{kind}, erased {4 * size.times} times", troubles.pruned(url, 4 * size.times))
+
+
+def requests(size: Size, seed: int) -> None:
+    """Requests gone wrong: no crash, no 500, no leak."""
+    with serving() as running, tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+        prepare(running)
+        port, seen = int(running.url.rpartition(":")[2]), Counter[int]()
+        parts = max(1, size.requests // 50_000)
+        for part in range(parts):
+            seen += fuzz_at_random(port, seed + part, size.requests // parts)
+            print(f"\r{seen.total():,} of {size.requests:,} requests", end="", flush=True)
+        check_memory(running)
+        _report("\rrequests gone wrong", seen)
+        made_up = fuzz_by_schema(running.url, Path(folder), seed, size.examples)
+        check_memory(running)
+        print(f"requests made up from the schema: {made_up:,}, no failure")
+
+
+TESTS: dict[str, Callable[[Size, int], None]] = {
+    test.__name__.replace("_", "-"): test
+    for test in (
+        policies, kills, exports, pages, disk_full, frozen, restarted, deleted, clock, backup, retention, requests
+    )
+}  # fmt: skip
+
+
+def main() -> None:
+    listed = "\n".join(f"  {name:10} {test.__doc__}" for name, test in TESTS.items())
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=f"tests:\n{listed}", formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="all unless given")
+    parser.add_argument("--short", action="store_true", help="some seconds each")
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 2**32, help="to see a failure again")
+    given = parser.parse_args()
+    if unknown := set(given.tests) - set(TESTS):
+        parser.error(f"there is no test {', '.join(sorted(unknown))}; there are {', '.join(TESTS)}")
+    print(f"seed {given.seed}")
+    for name in given.tests or TESTS:
+        TESTS[name](SHORT if given.short else LONG, given.seed)
+
+
+def _stores() -> Any:
+    """A new Store of each kind: its name, its URL."""
+    with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+        for kind, place in (
+            ("SQLite", nullcontext(f"sqlite:///{folder}/store.db")),
+            ("PostgreSQL", postgres.database()),
+        ):
+            with place as url:
+                yield kind, url
 
 
 def _report(what: str, seen: Counter[str] | Counter[int]) -> None:

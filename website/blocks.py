@@ -161,7 +161,7 @@ class _Page:
     def commands(self, code: str, raises: bool) -> str:
         """All lines in one shell, so that one can use what another has set; each answers below the block."""
         lines = [line[2:] for line in code.splitlines() if line.startswith("$ ")]
-        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+        environment = {**os.environ, "COLUMNS": "90", "NO_COLOR": "1", "TERM": "dumb"}
         done = subprocess.run(
             "\n".join(lines), shell=True, capture_output=True, text=True, env=environment, timeout=300, check=False
         )

@@ -32,7 +32,7 @@ def typeset(page: str) -> str:
         if found := re.match(r"<(/?)(\w+)", piece):
             if found[2] in OPAQUE and not piece.endswith("/>"):
                 inside += -1 if found[1] else 1
-        elif not inside and piece.strip():
+        elif not inside and piece.strip() and not piece.startswith("<"):  # a comment is no text
             piece = _set(unicode(html.unescape(piece)))
         parts.append(piece)
     return "".join(parts)

@@ -24,11 +24,11 @@ from reference import pages as reference_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = "https://github.com/driftbandits/driftbandits/blob/main/"
-RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md")
+RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md", "experiments.md")
 """Pages whose code is run when the site is built."""
 MATHEMATICS = (
     "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
-    "snoozeit.md", "glossary.md", "league.md", "sweeps.md", "replay.md",
+    "snoozeit.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
 )  # fmt: skip
 """Pages in which letters are formulas."""
 LINK = re.compile(r"(\]\()((?:\.\./)+[^)\s#]+)")

@@ -29,7 +29,7 @@ from driftbandits._compile import lowlevel
 {change}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    session = db.Session(db.AutoTS(), arms=["a", "b"], explore=0.3)
+    session = db.Session(db.ThompsonSampling(), arms=["a", "b"], explore=0.3)
     arms = []
     for step in range(50):
         decisions = session.ask_many(3)
@@ -46,8 +46,8 @@ print(lowlevel.layouts_known(), [str(each.message)[:90] for each in caught if ea
 """
 
 
-def played(change: str, cache: Any) -> list[str]:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+def played(change: str, **settings: str) -> list[str]:
+    environment = {**os.environ, **settings}
     done = subprocess.run(
         [sys.executable, "-c", PLAYED.format(change=change)], capture_output=True, text=True, env=environment
     )
@@ -56,10 +56,10 @@ def played(change: str, cache: Any) -> list[str]:
 
 
 def test_the_slow_way_gives_the_same_with_one_warning(tmp_path: Any) -> None:
-    fast = played("", tmp_path)
+    fast = played("")
     assert fast[1] == "True []"
     for change in ("lowlevel._philox_as_known = lambda: False", "lowlevel._generator_as_known = lambda: {}['gone']"):
-        slow = played(change, tmp_path)
+        slow = played(change, NUMBA_CACHE_DIR=str(tmp_path))
         assert slow[0] == fast[0]
         assert slow[1].startswith("False ['numpy ")
         assert slow[1].count("numpy ") == 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import polars as pl
@@ -13,13 +16,10 @@ import pytest
 
 import driftbandits as db
 import systems
+from commands import driftbandits
+from driftbandits.cli.main import main
 from naive_offline import greedy_log
 from waiting import started, wait_until
-
-
-def driftbandits(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "driftbandits", *map(str, words)]
-    return subprocess.run(program, capture_output=True, text=True, cwd=cwd)
 
 
 @pytest.mark.parametrize(
@@ -154,3 +154,43 @@ def test_ctrl_c_is_exit_code_130(tmp_path: Path) -> None:
     assert not [
         *path.parent.glob(".*")
     ]  # nothing half-written; tests/simulation/test_interruptions.py looks at what is kept
+
+
+def test_experiments_and_export_read_the_store_that_the_environment_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("theirs", "mine"):
+        with db.Store(f"sqlite:///{name}.db") as store, store.open(f"{name}-button", arms=["a", "b"]) as session:
+            session.tell(session.ask(), 1.0)
+    monkeypatch.setenv("DRIFTBANDITS_STORE", "sqlite:///theirs.db")
+    commands = ["experiments", "export theirs-button log.csv", "experiments --store sqlite:///mine.db"]
+    said = [run_here(words.split(), capsys) for words in commands]
+    assert "theirs-button" in said[0]
+    assert pl.read_csv(tmp_path / "log.csv")["reward"].to_list() == [1]
+    assert "mine-button" in said[2]
+    assert "theirs-button" not in said[2]
+
+
+def test_a_table_that_is_piped_keeps_its_numbers_whatever_the_width(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "30")
+    db.Instance([[0.9, 0.1]] * 50, name="still").save("means.csv")
+    words = ["simulate", "means.csv", "--policy", "RoundRobin", "--policy", "SuccessiveElimination", "--runs", "2"]
+    lines = run_here(words, capsys).splitlines()
+    (header,), (row,) = ([line for line in lines if name in line] for name in ("ns per step", "RoundRobin"))
+    assert len(header) == len(row) > 60
+    assert re.findall(r"\d+\.\d", row)[:3] == ["20.0", "20.0", "20.0"]
+    assert any("SuccessiveElimination" in line for line in lines)
+    assert "…" not in "".join(lines)
+
+
+def run_here(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints, run in this process."""
+    with warnings.catch_warnings(), contextlib.suppress(SystemExit):  # main changes how warnings are shown
+        main(words)
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out

@@ -317,7 +317,7 @@ def test_wrong_means_are_named(means: Any, message: str) -> None:
 
 
 def test_a_broken_promise_of_drift_is_located() -> None:
-    with pytest.raises(InputError, match=r"arm 1 moves by 0\.3 from step 2 to 3.*Declare drift=0\.3"):
+    with pytest.raises(InputError, match=r"arm 1 moves by 0\.3 from step 2 to 3.*declare drift=0\.3"):
         Instance([[0.5, 0.1], [0.5, 0.2], [0.5, 0.5]], drift=0.2)
     with pytest.raises(InputError, match="drift must lie"):
         Instance([[0.5, 0.1]], drift=-1)

@@ -57,6 +57,7 @@ def test_one_reward_has_no_ends_and_none_no_estimate() -> None:
         "probability": 0.0,
         "snoozed_until": None,
         "slope": None,
+        "available": True,
     }
     assert "a: 0.25 (-inf to inf), chosen with probability 0" in str(why)
     assert "b: nothing known, chosen with probability 1" in str(why)

@@ -64,7 +64,7 @@ def test_equal_times_keep_their_order() -> None:
         (ROWS, {"arm": "variant"}, "has no column 'variant'; its columns: step, arm, reward, probability"),
         ({"arm": ["a"]}, None, "no column 'step'.*columns= to say what it calls them"),
         ({**ROWS, "step": ["2026-01-01", "soon", "2026-01-02", "2026-01-03"]}, None, "'step' must be a number"),
-        ([1, 2], None, "a log is a file or a data frame; got list"),
+        ([1, 2], None, r"a log is a file or a data frame; got \[1, 2\]"),
     ],
 )
 def test_what_is_wrong_is_named(source: Any, columns: Any, words: str) -> None:

@@ -15,32 +15,50 @@ from test_beyond import SHARED, rewards_of
 import driftbandits as db
 from driftbandits.live.explanation import ArmView, Explanation, Overtaking
 from driftbandits.policies._parts import bank
+from driftbandits.simulation.late import late_regret
 from naive_autoucb import NaiveAutoUCB
 
 
-def follow(play: db.Online, twin: NaiveAutoUCB, rewards: np.ndarray[Any, Any], forced: np.ndarray[Any, Any]) -> None:
-    """Indices and choices agree at every step; where ``forced`` is an arm, its reward is learnt instead."""
-    scale = float(np.abs(rewards).max())
+def follow(
+    play: db.Online, twin: NaiveAutoUCB, rewards: np.ndarray[Any, Any], forced: np.ndarray[Any, Any], seed: int
+) -> None:
+    """Indices, draws and choices agree at every step; where ``forced`` is an arm, its reward is learnt instead."""
+    scale, rng = float(np.abs(rewards).max()), np.random.Generator(np.random.SFC64(seed))
     for row, arm in zip(rewards, forced, strict=True):
-        chosen, indices = play.select(), np.array(twin.indices())
-        assert indices[chosen] >= indices.max() - 1e-6 * scale or not np.isfinite(indices.max())
+        best, indices = int(play.state.run[0].best), np.array(twin.indices())
+        assert indices[best] >= indices.max() - 1e-6 * scale or not np.isfinite(indices.max())
         pulled = np.isfinite(indices)
         np.testing.assert_allclose(play.state.arms.index[pulled], indices[pulled], rtol=1e-6, atol=1e-6 * scale)
+        chosen = play.select()
+        if twin.late > 20:
+            draws = twin.draws(rng)
+            assert draws[chosen] >= max(draws) - 1e-6 * scale
+        else:
+            assert chosen == best
         arm = chosen if arm < 0 else arm
         play.update(arm, row[arm])
-        twin.update(arm, row[arm])
+        twin.update(arm, row[arm], best)
+
+
+def forced_arms(order: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
+    """Arms whose rewards come unasked: none, any now and then, or long runs of one, as when rewards come late."""
+    rng = np.random.default_rng(seed)
+    if order == "late":
+        return np.repeat(rng.integers(-1, n_arms, size=steps), 40)[:steps]
+    return np.where(rng.random(steps) < (0.3 if order == "mixed" else 0.0), rng.integers(n_arms, size=steps), -1)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
-@given(**SHARED, order=st.booleans())
-@example(kind="gaussian", seed=1, steps=600, n_arms=2, order=False)  # looks are due
-@example(kind="bernoulli", seed=2, steps=600, n_arms=3, order=False)
-def test_twin(kind: str, seed: int, steps: int, n_arms: int, order: bool) -> None:
+@given(**SHARED, order=st.sampled_from(["asked", "mixed", "late"]))
+@example(kind="gaussian", seed=1, steps=600, n_arms=2, order="asked")  # looks are due
+@example(kind="bernoulli", seed=2, steps=600, n_arms=3, order="asked")
+@example(kind="gaussian", seed=3, steps=400, n_arms=3, order="late")  # draws
+@example(kind="bernoulli", seed=4, steps=400, n_arms=2, order="late")
+def test_twin(kind: str, seed: int, steps: int, n_arms: int, order: str) -> None:
     play, twin = db.Online(db.AutoUCB(), n_arms, seed), NaiveAutoUCB(n_arms)
     rewards = rewards_of(kind, seed, steps, n_arms)
-    rng = np.random.default_rng(seed)
-    forced = np.where(rng.random(steps) < 0.3, rng.integers(n_arms, size=steps), -1) if order else np.full(steps, -1)
-    follow(play, twin, rewards, forced)
+    follow(play, twin, rewards, forced_arms(order, seed, steps, n_arms), seed)
+    assert order != "late" or steps < 400 or twin.late > 20
     np.testing.assert_allclose(play.state.shared[bank.POOL : bank.POOL + 16], twin.pool, rtol=1e-6)
     tolerance = 1e-6 * float(np.abs(rewards).max())
     belief, unknown = play.policy.belief(play.state), (math.nan, math.nan, math.nan)
@@ -64,6 +82,46 @@ def check_crossing(found: Any, twin: NaiveAutoUCB, mean: np.ndarray[Any, Any]) -
     before, after = ahead(found.steps - 1), ahead(found.steps)
     assert before[found.other] == pytest.approx(max(before), rel=1e-9)
     assert after[found.arm] == pytest.approx(max(after), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "bernoulli"])
+def test_an_alarm_when_means_jump(kind: str) -> None:
+    """Both arms jump while the worse one is hardly seen: one alarm, after which the new best arm is found at once."""
+    rng, T, half = np.random.default_rng(5), 1_200, 800
+    means = np.where(np.arange(T)[:, None] < half, [0.3, 0.05], [0.6, 0.95])
+    rewards = means + 0.2 * rng.standard_normal((T, 2)) if kind == "gaussian" else rng.random((T, 2)) < means
+    play, twin = db.Online(db.AutoUCB(), 2), NaiveAutoUCB(2)
+    follow(play, twin, rewards[:half].astype(float), np.full(half, -1), 0)
+    assert twin.alarms == 0
+    follow(play, twin, rewards[half:].astype(float), np.full(T - half, -1), 0)
+    assert twin.alarms == 1
+    np.testing.assert_allclose(play.state.shared[bank.WATCH : bank.WATCH + 8], twin.watch, rtol=1e-6)
+    assert play.select() == 1
+
+
+def test_an_alarm_is_worth_it_and_a_false_one_rare() -> None:
+    """Where the arm that is pulled jumps up and the other one higher still, only an alarm tells of it."""
+    T = 40_000
+    levels = np.repeat([[0.2, 0.1], [0.5, 0.9]], [T // 2, T - T // 2], axis=0)
+    still = db.instances.stationary(T, [0.5, 0.3, 0.2])
+    jump = db.simulate({"it": db.AutoUCB()}, db.Instance(levels), db.Gaussian(0.5), runs=20, checkpoints=1)
+    assert jump.regret["it"].max() < 400  # never finding it costs 8,000
+    calm = db.simulate({"it": db.AutoUCB()}, still, db.Gaussian(0.5), runs=20, checkpoints=1)
+    assert calm.regret["it"].max() < 200
+
+
+@pytest.mark.parametrize(("delay", "bundle"), [(100, 1), (0, 100)])
+def test_late_rewards_cost_no_more_than_draws_do(delay: int, bundle: int) -> None:
+    """The index alone has three to six times AutoTS's regret here, because it gives each look a hundred pulls."""
+    found = late_regret(
+        {"new": db.AutoUCB(), "old": db.AutoTS()},
+        db.instances.toggling(40_000, 3e-4),
+        db.Gaussian(0.5),
+        delay=delay,
+        bundle=bundle,
+        runs=6,
+    )
+    assert found["new"].mean() < 1.3 * found["old"].mean()
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1_024.0, 0.0), (1_000.0, -5_000.0), (0.01, 3.0)])

@@ -9,8 +9,10 @@ import re
 from pathlib import Path
 
 import pytest
+from mkdocs.config import load_config
 
 import driftbandits as db
+import hooks
 import reference
 from blocks import BlockError, outputs, run_page
 from facts import PROVED, glance
@@ -97,6 +99,7 @@ def test_formulas_are_found_and_words_are_not(text: str, formulas: list[str]) ->
 
 
 def test_formulas_leave_code_links_and_citations_alone() -> None:
+    assert typeset("<!-- T = 5 -->\n<p>so</p>") == "<!-- T = 5 -->\n<p>so</p>"
     same = "<pre><code>T = 5</code></pre><a href='x'>T</a><h2>T = 1</h2><p>Citation: R. Auer, T. Lai, 2002.</p>"
     assert typeset(same) == same
     assert typeset("<p>T &lt; 5</p>") == "<p><math><mi>T</mi><mo>&lt;</mo><mn>5</mn></math></p>"
@@ -127,6 +130,9 @@ def test_every_entry_says_something() -> None:
 
 def test_policies_at_a_glance() -> None:
     assert set(PROVED) <= set(db.POLICIES)
+    assert "none is proved" in glance("AutoUCB", page("policies/AutoUCB.md"))
+    ours = {name for name, policy in db.POLICIES.items() if "Citation: this package" in (policy.__doc__ or "")}
+    assert ours <= set(PROVED)  # no other work proves anything about these
     table = glance("SWUCBSharp", page("policies/SWUCBSharp.md"))
     assert "| A step costs | O(K), whatever the window |" in table
     assert "| It must know | T and delta (or nu), or be given alpha and lam |" in table
@@ -137,3 +143,9 @@ def test_moving_pages_hold_answers() -> None:
     for name in ("river", "mabwiser", "smpybandits"):
         (said,) = re.findall(r"^```text\n(.*?)^```", page(f"moving/{name}.md"), re.M | re.S)
         assert re.search(r"\d", said), "run benchmarks/moving.py"
+
+
+def test_the_menu_holds_every_page_and_names_only_what_is_there() -> None:
+    """A page that no one listed would land under More; a folder that is missing would stop the build."""
+    config = load_config(str(ROOT / "mkdocs.yml"))  # stops at what is wrong in it
+    assert "More" not in {title for entry in hooks.on_config(config).nav or [] for title in entry}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 import pytest
 
 import driftbandits as db
@@ -87,6 +88,16 @@ def names() -> dict[str, Any]:
     return {
         "db": db,
         "math": math,
+        "array": np.arange(3),
+        "masked": np.ma.masked_array([[0.1, 0.2]] * 3, mask=[[True, False]] * 3),
+        "log": pl.DataFrame(
+            {
+                "step": range(1_000),
+                "arm": np.random.default_rng(0).integers(0, 2, 1_000),
+                "reward": 0.5,
+                "probability": 0.5,
+            }
+        ),
         "make_policy": make_policy,
         "recommend": recommend,
         "Plain": Plain,
@@ -116,6 +127,7 @@ def check_sentence(said: str) -> None:
     assert "\n" not in said
     assert 15 < len(said) < 420, said
     assert "Traceback" not in said
+    assert not re.search(r"[a-z)']\. [A-Z]", said), f"two sentences: {said}"
     assert not re.search(r"object has no attribute|positional argument|unhashable|not iterable|NoneType", said), said
 
 

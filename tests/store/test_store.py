@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import inspect, update
 
+import commands
 import driftbandits as db
 import systems
 from clock import Clock
@@ -25,7 +26,7 @@ from driftbandits.live.decisions import Asked, Settled, Told
 from driftbandits.store import FencedError, StoreError, history
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.schema import snapshots
-from driftbandits.testing.store import fold
+from driftbandits.testing.contract.base import fold
 from lively import lively
 from waiting import wait_until
 
@@ -313,8 +314,7 @@ def test_commands(tmp_path: Path) -> None:
         session.tell(session.ask().id, 1.0)
 
     def driftbandits(*words: str) -> Any:
-        command = [sys.executable, "-m", "driftbandits", *words, "--store", url]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        return commands.driftbandits(*words, "--store", url, cwd=tmp_path)
 
     listed = driftbandits("experiments")
     assert listed.returncode == 0, listed.stderr

@@ -16,7 +16,7 @@ import driftbandits as db
 import postgres
 import systems
 from driftbandits.live.decisions import Asked, Settled, Told
-from driftbandits.testing.store import fold
+from driftbandits.testing.contract.base import fold
 from waiting import started
 
 pytestmark = systems.process_table  # the dead are taken over at once

@@ -27,6 +27,7 @@ DIGESTS = {
     "r0003.py": "d8764577c88f721c",
     "r0004.py": "1744b02f20f43980",
     "r0005.py": "d7bd20c94f6e0893",
+    "r0006.py": "4be04307f84ddcdf",
 }
 FIRST_EXPLORE = (
     "ALTER TABLE experiments DROP COLUMN propensities",

@@ -1,4 +1,7 @@
-"""Asks while others export: nobody's export may make an ask wait."""
+"""Asks while others export: nobody's export may make an ask wait.
+
+The service is a process of its own, as it is in use: clients in its process would share its interpreter.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,20 @@ from collections import Counter
 
 import httpx
 
-from in_process import Running
-
 EXPORTERS = 8
 
 
-def ask_beside_exports(running: Running, decisions: int, asks: int) -> tuple[Counter[str], float]:
+def ask_beside_exports(url: str, decisions: int, asks: int) -> tuple[Counter[str], float]:
     """What exporters were answered, and the 99th percentile of seconds that an ask took meanwhile."""
-    path = running.create("exported")
+    http = httpx.Client(base_url=url, timeout=60)
+    assert http.post("/v1/experiments", json={"id": "exported", "arms": ["red", "blue"]}).status_code == 201
+    path = "/v1/experiments/exported"
     for _ in range(-(-decisions // 10_000)):
-        assert running.http.post(f"{path}/ask_many", json={"count": 10_000}).status_code == 200
+        assert http.post(f"{path}/ask_many", json={"count": 10_000}).status_code == 200
     seen, ended = Counter[str](), threading.Event()
 
     def export() -> None:
-        with httpx.Client(base_url=running.url, timeout=600) as client:
+        with httpx.Client(base_url=url, timeout=600) as client:
             while not ended.is_set():
                 with client.stream("GET", f"{path}/export") as response:
                     rows = sum(chunk.count(b"\n") for chunk in response.iter_bytes())
@@ -36,10 +39,11 @@ def ask_beside_exports(running: Running, decisions: int, asks: int) -> tuple[Cou
     waited = []
     for _ in range(asks):
         began = time.perf_counter()
-        assert running.http.post(f"{path}/ask").status_code == 200
+        assert http.post(f"{path}/ask").status_code == 200
         waited.append(time.perf_counter() - began)
-        assert running.http.get("/readyz").status_code == 200
+        assert http.get("/readyz").status_code == 200
     ended.set()
     for thread in exporting:
         thread.join()
+    http.close()
     return seen, sorted(waited)[int(0.99 * asks)]

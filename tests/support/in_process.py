@@ -104,3 +104,15 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
             server.should_exit = True
             thread.join(PATIENCE)
             assert not thread.is_alive(), "the service does not stop"
+
+
+def ask(running: Running, path: str, count: int = 1) -> list[str]:
+    """The ids of so many Decisions."""
+    found = running.http.post(f"{path}/ask_many", json={"count": count})
+    assert found.status_code == 200, found.text
+    return [decision["id"] for decision in found.json()["decisions"]]
+
+
+def tell(running: Running, path: str, id: str, reward: float) -> httpx.Response:
+    """The answer to a reward."""
+    return running.http.post(f"{path}/tell", json={"id": id, "reward": reward})

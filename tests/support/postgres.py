@@ -23,7 +23,7 @@ UNTIL_INPUT_ENDS = """
 "$0"/postgres -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$1" -c fsync="$3" \
     -c max_connections=200 > "$1/log" 2>&1 &
 read -r _
-kill -INT $!
+kill -INT $! 2>/dev/null
 wait
 rm -rf "$1"
 """
@@ -37,13 +37,14 @@ class Server:
     """
 
     def __init__(self, fsync: bool = False) -> None:
-        binaries, self.user = found_or_installed("postgresql", _found, _no_server_for_everyone), _user()
-        folder = tempfile.mkdtemp(prefix="driftbandits-postgres-")
+        self.binaries, self.user = found_or_installed("postgresql", _found, _no_server_for_everyone), _user()
+        binaries = self.binaries
+        self.folder = folder = tempfile.mkdtemp(prefix="driftbandits-postgres-")
         if self.user:
             shutil.chown(folder, self.user, self.user)
         options = ("-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         _run([f"{binaries}/initdb", "-D", folder, *options], self.user)
-        self.port = _free_port()
+        self.port, self._restarted = _free_port(), False
         self._process = subprocess.Popen(
             ["sh", "-c", UNTIL_INPUT_ENDS, binaries, folder, str(self.port), "on" if fsync else "off"],
             stdin=subprocess.PIPE,
@@ -67,7 +68,31 @@ class Server:
         finally:
             self._execute(f"DROP DATABASE {name} WITH (FORCE)")
 
+    def freeze(self) -> None:
+        """Nothing responds any more."""
+        self._signal("STOP")
+
+    def thaw(self) -> None:
+        """It goes on as if nothing had been."""
+        self._signal("CONT")
+
+    def restart(self) -> None:
+        """Crash, recover, go on."""
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+        control = [f"{self.binaries}/pg_ctl", "-D", self.folder, "-w"]
+        _run([*control, "-m", "immediate", "stop"], self.user)
+        started = [*control, "-l", f"{self.folder}/log", "-o", f"{options} -c max_connections=200", "start"]
+        subprocess.run(started, check=True, stdout=subprocess.DEVNULL, **_as(self.user))
+        self._restarted = True
+
+    def _signal(self, name: str) -> None:
+        first = Path(self.folder, "postmaster.pid").read_text().split()[0]
+        children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        subprocess.run(["kill", f"-{name}", first, *children], check=False)
+
     def stop(self) -> None:
+        if self._restarted:  # it is no child of ours any more
+            _run([f"{self.binaries}/pg_ctl", "-D", self.folder, "-m", "immediate", "stop"], self.user)
         assert self._process.stdin
         self._process.stdin.close()
         self._process.wait()

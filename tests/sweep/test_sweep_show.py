@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import polars as pl
 import pytest
 
 import driftbandits as db
+from commands import driftbandits
 from driftbandits.sweep.directory import read
 from driftbandits.sweep.figures import plot_against, plot_heat
 from driftbandits.sweep.summary import summarise
@@ -26,16 +25,11 @@ horizon = [200, 400]
 """
 
 
-def driftbandits(*words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "driftbandits", "sweep", *map(str, words)]
-    return subprocess.run(program, capture_output=True, text=True, cwd=cwd)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweep")
     (folder / "three.toml").write_text(FILE)
-    answer = driftbandits(folder / "three.toml", "--out", folder / "out")
+    answer = driftbandits("sweep", folder / "three.toml", "--out", folder / "out")
     assert answer.returncode == 0, answer.stderr
     assert "Three drifts: 12 cells, 48 runs to do in 12 blocks, 1.44e+04 steps: about a second on" in answer.stdout
     assert "The exponent b of regret = a · drift^b" in answer.stdout
@@ -48,10 +42,10 @@ def test_the_table_the_exponents_and_the_figures(folder: Path) -> None:
         "regret-over-drift-and-horizon.png",
     }
     words = (folder / "out", "--against", "horizon", "--heat", "policy", "drift", "--form", "svg")
-    answer = driftbandits("show", *words, "--where", "policy=UCB1")
+    answer = driftbandits("sweep", "show", *words, "--where", "policy=UCB1")
     assert answer.returncode == 2
     assert "policy is the same in all cells; those that differ: drift, horizon" in answer.stderr
-    answer = driftbandits("show", *words)
+    answer = driftbandits("sweep", "show", *words)
     assert answer.returncode == 0, answer.stderr
     assert (folder / "out" / "figures" / "regret-against-horizon.svg").exists()
     assert (folder / "out" / "figures" / "regret-over-policy-and-drift.svg").exists()
@@ -85,7 +79,7 @@ def test_until_and_most_runs_reach_the_sweep(tmp_path: Path) -> None:
     """Two runs to begin with, and never enough: 2, 3, 4, 6, 9, 13, 19, and 20 where it must stop."""
     file = tmp_path / "few.toml"
     file.write_text('runs = 2\n[grid]\npolicy = "Uniform"\ninstance = "sinusoid"\nhorizon = [50, 60]\n')
-    answer = driftbandits(file, "--out", tmp_path / "out", "--until", "ci<1e-6", "--most-runs", 20)
+    answer = driftbandits("sweep", file, "--out", tmp_path / "out", "--until", "ci<1e-6", "--most-runs", 20)
     assert answer.returncode == 0, answer.stderr
     assert read(tmp_path / "out").group_by("cell").agg(pl.sum("runs"))["runs"].to_list() == [20, 20]
     assert "not enough" in answer.stdout
@@ -93,7 +87,7 @@ def test_until_and_most_runs_reach_the_sweep(tmp_path: Path) -> None:
 
 def test_the_directory_has_the_files_name_unless_given(tmp_path: Path) -> None:
     (tmp_path / "few.toml").write_text('runs = 2\n[grid]\npolicy = "Uniform"\ninstance = "sinusoid"\nhorizon = 50\n')
-    answer = driftbandits("few.toml", "--workers", 1, cwd=tmp_path)
+    answer = driftbandits("sweep", "few.toml", "--workers", 1, cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
     assert "on 1 " in answer.stdout
     assert read(tmp_path / "few")["runs"].to_list() == [2]
@@ -103,7 +97,7 @@ def test_show_before_anything_is_finished(tmp_path: Path) -> None:
     db.Sweep({"policy": "UCB1", "instance": "sinusoid", "horizon": 100}, runs=2).run(tmp_path / "out")
     for part in (tmp_path / "out").glob("part-*"):
         part.unlink()
-    answer = driftbandits("show", tmp_path / "out")
+    answer = driftbandits("sweep", "show", tmp_path / "out")
     assert answer.returncode == 0, answer.stderr
     assert "none of 1 cells has finished a block yet" in answer.stdout
 
@@ -127,7 +121,7 @@ def test_show_before_anything_is_finished(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_line(words: list[str], said: str, folder: Path) -> None:
     words = [word.format(toml=folder / "three.toml", out=folder / "out") for word in words]
-    answer = driftbandits(*words, cwd=folder)
+    answer = driftbandits("sweep", *words, cwd=folder)
     assert answer.returncode == 2, answer.stderr
     assert said in answer.stderr
     assert answer.stderr.count("\n") == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from naive_beyond import Remembered, beta_moments, normalised
+from naive_beyond import Remembered, beta_moments, draw_beta, normalised, unpulled_next
 
 LOOKS = 20.0
 
@@ -22,6 +22,8 @@ class NaiveAutoUCB:
         self.prior = [0.97 * p for p in walks] + [0.03 * p for p in slopes]
         self.pool = list(self.prior)
         self.t, self.s, self.turn, self.pooled = 0, 0.0, 0, 0.0
+        self.watch, self.alarmed, self.alarms = walks, False, 0
+        self.others, self.late = 0, 0.0
         self.values: list[set[float]] = [set() for _ in range(n_arms)]
         self.rewards = Remembered()
         self.squares = [Remembered() for _ in range(n_arms)]
@@ -102,6 +104,22 @@ class NaiveAutoUCB:
         """What the next choice compares; an arm that was never pulled goes first."""
         return [math.inf if mine is None else mine["index"] for mine in self.arms]
 
+    def draws(self, rng: np.random.Generator) -> list[float]:
+        """What the next choice compares while rewards come late."""
+        drawn: list[float] = []
+        for arm, mine in enumerate(self.arms):
+            if mine is None:
+                return unpulled_next(drawn, len(self.arms))
+            parts = self.parts(arm, self.t + 1 + int(self.late) - mine["last"])
+            j = min(int(np.searchsorted(np.cumsum([w for w, _, _ in parts]), rng.random(), side="right")), 15)
+            m, c = parts[j][1][0], parts[j][2][0, 0]
+            if self.coin():
+                drawn.append(draw_beta(self.probability(m) / c, (1 - self.probability(m)) / c, rng))
+            else:
+                v = self.noise(arm) + (m - self.rewards.mean) ** 2 / (1 + self.squares[arm].pulls)
+                drawn.append(m + math.sqrt(v * c) * rng.standard_normal())
+        return drawn
+
     def posteriors(self) -> list[tuple[float, float, float] | None]:
         """Mean, variance and slope of every arm's mixture at the next step."""
         return [None if mine is None else self.mixture(arm, 0) for arm, mine in enumerate(self.arms)]
@@ -121,8 +139,11 @@ class NaiveAutoUCB:
         variance = math.fsum(w * (variance + (m - mean) ** 2) for w, m, variance, _ in found)
         return mean, variance, math.fsum(w * b for w, _, _, b in found)
 
-    def update(self, arm: int, reward: float) -> None:
+    def update(self, arm: int, reward: float, chosen: int) -> None:
+        """Learn; ``chosen`` is the arm that would be chosen now, where indices may be equal but for rounding."""
         self.t += 1
+        self.others = 0 if arm == chosen else self.others + 1
+        self.late = max(self.late * (1 - 1e-4), self.others)
         self.values[arm].add(reward)
         mine = self.arms[arm]
         if mine is None:
@@ -138,11 +159,50 @@ class NaiveAutoUCB:
         self.turn = next(other for other in others if other != arm)
         if self.turn < 2 or self.squares[arm].pulls < 100:
             self.pooled = self.pool_noise()
+        fast = sum(self.watch[5:])
+        if fast > 0.5 and not self.alarmed:
+            self.alarmed, self.alarms = True, self.alarms + 1
+            for each, known in enumerate(self.arms):
+                if known is not None:
+                    self.shake(each, known)
+                    known["index"] = self.index(each)
+        elif fast < 0.1:
+            self.alarmed = False
         mine["index"] = self.index(arm)
         other = self.arms[self.turn]
         if other is not None and self.t >= other["due"]:
             other["index"] = self.index(self.turn)
             other["due"] = self.t + 1 + (self.t - other["last"]) // 16
+
+    def shake(self, arm: int, mine: dict[str, Any]) -> None:
+        """Half of the weights become the watch's."""
+        v = self.noise(arm)
+        center = math.fsum(w * x[0] for w, x in zip(mine["w"], mine["x"], strict=True))
+        known = v > 1e-24 * center**2
+        wide = 1 + math.fsum(
+            w * (P[0, 0] + ((x[0] - center) ** 2 / v if known else 0))
+            for w, x, P in zip(mine["w"], mine["x"], mine["P"], strict=True)
+        )
+        for j, comes in enumerate([0.5 * w for w in self.watch] + [0.0] * 8):
+            stays = 0.5 * mine["w"][j]
+            before = mine["x"][j], mine["P"][j]
+            mine["x"][j], mine["P"][j] = self.merged(j, before, stays, comes, (center, wide), v if known else 0.0)
+            mine["w"][j] = stays + comes
+
+    def merged(
+        self, j: int, before: tuple[Any, Any], stays: float, comes: float, of_all: tuple[float, float], v: float
+    ) -> tuple[Any, Any]:
+        """Filter j, merged with what comes: mean and variance of all filters, no slope; v = 0: no noise known."""
+
+        def apart(x: float) -> float:
+            return x**2 / v if v > 0 else 0.0
+
+        (x, P), (center, width) = before, of_all
+        a, b = stays / (stays + comes), comes / (stays + comes)
+        mixed = np.array([a * x[0] + b * center, a * x[1]])
+        steep = a * (P[1, 1] + apart(x[1] - mixed[1])) + b * ((self.d[j - 8] ** 2 if j > 7 else 0) + apart(mixed[1]))
+        level = a * (P[0, 0] + apart(x[0] - mixed[0])) + b * (width + apart(center - mixed[0]))
+        return mixed, np.array([[level, a * P[0, 1]], [a * P[0, 1], steep]])
 
     def learn(self, arm: int, mine: dict[str, Any], reward: float) -> float:
         n = self.t - mine["last"]
@@ -162,13 +222,7 @@ class NaiveAutoUCB:
         square, likelihoods = 0.0, []
         for j, (x, P) in enumerate(moved):
             stays, comes = (1 - share) * mine["w"][j], share * self.pool[j]
-            a, b = stays / (stays + comes), comes / (stays + comes)
-            mixed = np.array([a * x[0] + b * center, a * x[1]])
-            steep = a * (P[1, 1] + apart(x[1] - mixed[1])) + b * (
-                (self.d[j - 8] ** 2 if j > 7 else 0) + apart(mixed[1])
-            )
-            level = a * (P[0, 0] + apart(x[0] - mixed[0])) + b * (width + apart(center - mixed[0]))
-            P = np.array([[level, a * P[0, 1]], [a * P[0, 1], steep]])
+            mixed, P = self.merged(j, (x, P), stays, comes, (center, width), v if known else 0.0)
             c = P[0, 0]
             z = (reward - mixed[0]) ** 2 / (1 + c)
             square += (stays + comes) * z
@@ -181,6 +235,7 @@ class NaiveAutoUCB:
             gain = P[:, 0] / (1 + c)
             mine["x"][j], mine["P"][j] = mixed + gain * (reward - mixed[0]), P - np.outer(gain, P[0])
         mine["w"] = normalised(mine["w"])
+        self.watch = [w + 1e-7 for w in normalised([w * x for w, x in zip(self.watch, likelihoods[:8], strict=True)])]
         pool = normalised([p * x for p, x in zip(self.pool, likelihoods, strict=True)])
         self.pool = [(1 - self.s) * p + self.s * q for p, q in zip(pool, self.prior, strict=True)]
         self.squares[arm].add(square)

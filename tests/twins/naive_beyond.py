@@ -281,13 +281,33 @@ class NaiveSnoozeItK:
     def __init__(self, n_arms: int, horizon: int, drift: float, confidence: float) -> None:
         self.C, self.drift = confidence * math.sqrt(3 * math.log(horizon)), drift
         self.t = 0
+        self.off: set[int] = set()
+        self.snoozed_for: dict[int, int] = {}
         self.until: list[float] = [0.0] * n_arms
         self.pulls: list[list[tuple[int, float]]] = [[] for _ in range(n_arms)]
         self.starts = {frozenset((x, y)): 0 for x in range(n_arms) for y in range(x)}
         self.events: list[dict[str, float]] = []
 
     def active(self) -> list[int]:
-        return [arm for arm, until in enumerate(self.until) if self.t >= until]
+        return [arm for arm, until in enumerate(self.until) if self.t >= until and arm not in self.off]
+
+    def add_arm(self) -> None:
+        self.starts |= {frozenset((len(self.until), y)): self.t for y in range(len(self.until))}
+        self.until.append(0.0)
+        self.pulls.append([])
+
+    def set_arm(self, arm: int, on: bool) -> None:
+        (self.off.discard if on else self.off.add)(arm)
+        woken = [arm] if on else [x for x in range(len(self.until)) if self.snoozed_for.get(x) == arm]
+        for x in woken:
+            if on or self.t < self.until[x]:
+                self.until[x] = self.t
+                self.wake(x)
+
+    def wake(self, woken: int) -> None:
+        for other in range(len(self.until)):
+            if other != woken:
+                self.starts[frozenset((woken, other))] = self.t
 
     def select(self) -> int:
         return min(self.active(), key=lambda arm: self.pulls[arm][-1][0] if self.pulls[arm] else 0)
@@ -300,9 +320,7 @@ class NaiveSnoozeItK:
             if self.conclude(arm, other, others):
                 break
         for woken in [x for x, until in enumerate(self.until) if until == self.t]:
-            for other in range(len(self.until)):
-                if other != woken:
-                    self.starts[frozenset((woken, other))] = self.t
+            self.wake(woken)
 
     def windows(self, x: int, y: int) -> list[tuple[float, float, float]]:
         """The lead of x over y, how far it is from passing, and what is certain of it, for w = 1, 2, ..."""
@@ -341,6 +359,7 @@ class NaiveSnoozeItK:
         self.events.append({**event, "start": start, "snoozed": snoozed})
         if until > self.t:
             self.until[behind] = until
+            self.snoozed_for[behind] = ahead
         else:
             self.starts[frozenset((x, y))] = self.t
         return True

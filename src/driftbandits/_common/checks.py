@@ -111,6 +111,20 @@ def did_you_mean(name: Any, known: Iterable[str]) -> str:
     return f"did you mean {by_lower[near[0]]}? " if near else ""
 
 
+def check_flag(name: str, value: bool | None, *, optional: bool = False) -> bool | None:
+    """True or False; an ``optional`` one may be None.
+
+    >>> check_flag("events", "yes")
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: events must be True or False; got 'yes'
+    """
+    if optional and value is None:
+        return None
+    if type(value).__name__ not in ("bool", "bool_"):  # numpy's too, which need not be imported for it
+        raise InputError(f"{name} must be True{', False or None' if optional else ' or False'}; got {shown(value)}")
+    return bool(value)
+
+
 def check_means(name: str, values: Sequence[float], count: int | None = None) -> list[float]:
     """Means of two arms or more, or of ``count``, each a number in [0, 1].
 

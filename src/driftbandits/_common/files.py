@@ -60,7 +60,7 @@ def _file_beside(target: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}. Choose another place.") from error
+        raise InputError(f"cannot write {target}: {error.strerror}; choose another place") from error
     return made
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftbandits._common.checks import check_path
+from driftbandits._common.checks import check_path, shown
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 
@@ -69,6 +69,8 @@ def panel(
 
     Axes of another figure keep that figure's style, so that everything in it looks alike.
     """
+    if not (title is None or isinstance(title, str)):
+        raise InputError(f"title must be text; got {shown(title)}")
     if ax is not None:
         from matplotlib.axes import Axes
 
@@ -114,7 +116,7 @@ def check_size(figsize: Any) -> tuple[float, float]:
             return width, height
     except (TypeError, ValueError):
         pass
-    raise InputError(f"figsize must be width and height in inches, each from 0.5 to 100; got {figsize!r}")
+    raise InputError(f"figsize must be width and height in inches, each from 0.5 to 100; got {shown(figsize)}")
 
 
 def width_of(axes: Axes) -> float:
@@ -163,10 +165,13 @@ def chosen(names: Iterable[str], wanted: Sequence[str] | str | None, what: str =
     known = list(names)
     if wanted is None:
         return known
-    wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    try:
+        wanted = [wanted] if isinstance(wanted, str) else list(wanted)
+    except TypeError:
+        raise InputError(f"a figure shows a list of names; got {shown(wanted)}; there are {', '.join(known)}") from None
     for name in wanted:
-        if name not in known:
-            raise InputError(f"no {what} is called {name!r}; there are {', '.join(known)}")
+        if not isinstance(name, str) or name not in known:
+            raise InputError(f"no {what} is called {shown(name)}; there are {', '.join(known)}")
     if not wanted:
         raise InputError(f"a figure shows at least one {what}; there are {', '.join(known)}")
     return wanted
@@ -174,8 +179,8 @@ def chosen(names: Iterable[str], wanted: Sequence[str] | str | None, what: str =
 
 def logarithmic(axes: Axes, log: bool | str) -> tuple[bool, bool]:
     """Make both axes logarithmic (True), or one ("x", "y"), or none (False); which of x and y became so."""
-    if log not in (True, False, "x", "y"):
-        raise InputError(f'log must be True, False, "x" or "y"; got {log!r}')
+    if not isinstance(log, bool | str) or log not in (True, False, "x", "y"):
+        raise InputError(f'log must be True, False, "x" or "y"; got {shown(log)}')
     x_log, y_log = log in (True, "x"), log in (True, "y")
     if x_log:
         axes.set_xscale("log")

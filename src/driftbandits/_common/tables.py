@@ -29,7 +29,8 @@ def print_table(table: pl.DataFrame, title: str, formats: dict[str, str], captio
     for row in table.iter_rows(named=True):
         shown.add_row(*[_written(row[column], style) for column, style in formats.items()])
     if not console.is_terminal:  # a file or a pipe is as wide as the table
-        console.width = max(console.width, Measurement.get(Console(width=MOST_WIDE), console.options, shown).maximum)
+        wide = Console(width=MOST_WIDE)
+        console.width = max(console.width, Measurement.get(wide, wide.options, shown).maximum)
     console.print(f"\n{title}", style="bold", highlight=False, soft_wrap=True)
     console.print(shown)
     if caption:

@@ -159,6 +159,11 @@ def note_event(state: Any, log: Any, at: int) -> None:
         log[at] = state.event[0]
 
 
+def is_on(arms: Any, arm: int) -> bool:
+    """Whether an arm may be chosen: unless the column ``off`` of a State's arms says that it may not."""
+    return "off" not in arms.dtype.names or arms[arm].off == 0
+
+
 @functools.cache
 def _method(owner: type, name: str) -> Any:
     return kernel(getattr(owner, name))
@@ -208,6 +213,13 @@ def _note_event(state: Any, log: Any, at: Any) -> Any:
 
         return impl
     return lambda state, log, at: None
+
+
+@overloaded(is_on)
+def _is_on(arms: Any, arm: Any) -> Any:
+    if "off" in arms.dtype.fields:
+        return lambda arms, arm: arms[arm].off == 0
+    return lambda arms, arm: True
 
 
 STEP, ARM, REWARD = 0, 1, 2

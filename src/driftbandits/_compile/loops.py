@@ -213,34 +213,44 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         step: int,
         draws: int,
         explore: Any,
+        holdout: Any,
         arms: Any,
         p: Any,
     ) -> int:
         """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
 
-        ``explore`` is (n_arms, share): that share of choices falls on any arm alike. The others are one of ``draws``
-        draws of the policy, taken at random. So the probability of an arm, given the draws, is known exactly for
-        whatever policy: share/n_arms + (1 - share) * (share of the draws that agree).
+        ``explore`` is (on, choices, share): which arms are on, their numbers, and the share of choices that falls on
+        any of them alike. The others are one of ``draws`` draws of the policy, taken at random. So the probability of
+        an arm, given the draws, is known exactly for whatever policy: share/(number of choices) + (1 - share) * (share
+        of the draws that agree).
+
+        ``holdout`` is (flags, share, arm): choices with a flag, which that share of them has by chance, are that arm.
         """
         assert digest
         held = borrowed(state)
         rng = generator_of(generator)
         drawn = np.empty(draws, np.int64)
-        n_arms, share = explore
+        on, choices, share = explore
+        flags, held_share, control = holdout
+        n_arms, n_choices = len(on), len(choices)
         mark(fault, 0, CHOOSING, 0.0)
         for index in range(len(arms)):
             move_to(memory, step + index)
             for draw_index in range(draws):
                 arm = select(policy, held, rng)
-                if arm < 0 or arm >= n_arms:
+                if arm < 0 or arm >= n_arms or not on[arm]:
                     return blame(fault, 0, arm, 0.0, WRONG_ARM)
                 drawn[draw_index] = arm
             arms[index] = drawn[0]
             if share > 0.0:
                 by_chance = rng.random() < share
                 where = rng.random()
-                arms[index] = int(where * n_arms) if by_chance else drawn[int(where * draws)]
-            p[index] = share / n_arms + (1.0 - share) * np.mean(drawn == arms[index])
+                arms[index] = choices[int(where * n_choices)] if by_chance else drawn[int(where * draws)]
+            if held_share > 0.0 and flags[index]:
+                arms[index] = control
+            p[index] = share / n_choices + (1.0 - share) * np.mean(drawn == arms[index])
+            if held_share > 0.0:
+                p[index] = (held_share if arms[index] == control else 0.0) + (1.0 - held_share) * p[index]
         return 0
 
     return select_many

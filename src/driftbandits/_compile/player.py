@@ -84,17 +84,19 @@ class Player:
         self._new_fault()
         self.restart(seeds)
 
-    def another(self, seeds: Callable[[int], np.random.Generator]) -> Player:
-        """A new run of the same policy, which shares nothing but the compiled loops."""
+    def another(self, seeds: Callable[[int], np.random.Generator], n_arms: int | None = None) -> Player:
+        """A new run of the same policy, with as many arms or so many; it shares nothing but the compiled loops."""
         made = copy.copy(self)
+        made.n_arms = self.n_arms if n_arms is None else n_arms
         made._new_fault()
         made._first = None
         made.restart(seeds)
         return made
 
-    def at(self, state: Any, step: int) -> Player:
-        """A run that goes on from a State after ``step`` updates, and may change that State."""
+    def at(self, state: Any, step: int, n_arms: int | None = None) -> Player:
+        """A run that goes on from a State, of so many arms, after ``step`` updates, and may change that State."""
         made = copy.copy(self)
+        made.n_arms = self.n_arms if n_arms is None else n_arms
         made._new_fault()
         made._first = None
         made.resume(state, step)
@@ -172,7 +174,7 @@ class Player:
         if not policy.has_room(self.state, steps):
             raise PolicyError(
                 f"{type(policy).__name__}.reserve was asked for room for {steps:,} updates after {self.step:,}, and "
-                "made less: by has_room its kernels would write beyond an array. Nothing was written"
+                "made less: by has_room its kernels would write beyond an array; nothing was written"
             )
 
     # Playing
@@ -240,9 +242,11 @@ class Player:
     def _refuse(self, answer: int, step: int, others: tuple[Any, ...]) -> None:
         name = type(self.stage.policy).__name__
         if answer == WRONG_ARM:
+            arm = int(self._fault[ARM])
+            if 0 <= arm < self.n_arms:
+                raise PolicyError(f"{name} chose arm {arm} at step {step:,}, which is off")
             raise PolicyError(
-                f"{name} chose arm {int(self._fault[ARM])} at step {step:,}, which does not exist: "
-                f"arms are 0 to {self.n_arms - 1}"
+                f"{name} chose arm {arm} at step {step:,}, which does not exist: arms are 0 to {self.n_arms - 1}"
             )
         if answer == WRONG_REWARD:
             raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from cyclopts import App
@@ -20,6 +21,8 @@ def serve(
     url: str | None = None,
     auth: bool | None = None,
     root_path: str | None = None,
+    keep: str | None = None,
+    archive: Path | None = None,
     cors_origin: list[str] | None = None,
     access_log: bool | None = None,
     log_level: Literal["debug", "info", "warning", "error"] | None = None,
@@ -47,6 +50,11 @@ def serve(
         everything. The first start makes a token and prints it.
     root_path
         The path under which a proxy shows the service, such as /bandits.
+    keep
+        How long events of new experiments are kept, as in 90d or 12h; forever unless given. Each experiment may have
+        its own: driftbandits store keep.
+    archive
+        A folder: what is no longer kept is written to Parquet files there before it is erased.
     cors_origin
         A site whose pages may call the service from a browser, such as https://shop.example; * is every site. May be
         given several times.
@@ -55,15 +63,9 @@ def serve(
     log_level
         How much to log; info unless given.
     """
-    given: dict[str, Any] = {
-        "store": store,
-        "host": host,
-        "port": port,
-        "url": url,
-        "auth": auth,
-        "root_path": root_path,
-    }
-    given |= {"cors_origin": cors_origin and " ".join(cors_origin), "access_log": access_log, "log_level": log_level}
+    given: dict[str, Any] = {"store": store, "host": host, "port": port, "url": url, "auth": auth}
+    given |= {"root_path": root_path, "keep": keep, "archive": archive, "access_log": access_log}
+    given |= {"cors_origin": cors_origin and " ".join(cors_origin), "log_level": log_level}
     from driftbandits.service.core.run import serve
 
     serve(settings({name: value for name, value in given.items() if value is not None}))
@@ -167,6 +169,18 @@ def open_store(url: str | None, existing: bool = False) -> Any:
     from driftbandits.store import Store
 
     return Store(settings({}).store if url is None else url, existing=existing)
+
+
+def sqlite_file(url: str | None) -> Path:
+    """The file that such a URL names."""
+    from driftbandits.errors import InputError
+
+    url = settings({}).store if url is None else url
+    if not url.startswith("sqlite:///") or not url.removeprefix("sqlite:///"):
+        raise InputError(
+            f"only an SQLite file can be read in parts, as in sqlite:///file.db; got {url.split('@')[-1]!r}"
+        )
+    return Path(url.removeprefix("sqlite:///"))
 
 
 def _day(seconds: float | None) -> str:

@@ -53,8 +53,8 @@ def simulate(
     ----------
     instance
         A family of instances (abrupt, common_periods, equal_drift, fading, lower_bound, separated, sinusoid,
-        stationary, toggling, walk, wave), or a file of means (.csv, .parquet or .npz: one row a step, one column an
-        arm).
+        stationary, toggling, walk, wave; from real data: ad_prices, clicks, tweets, weather), or a file of means (.csv,
+        .parquet or .npz: one row a step, one column an arm).
     policy
         The name of a policy; repeat it for more. Unless given, the first of SnoozeIt, SnoozeItTight and SnoozeItK that
         can snooze on the instance, with SWUCBSharp, Rexp3 and Exp3S; or UCB1, KLUCB and ThompsonSampling where nothing

@@ -7,9 +7,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from driftbandits.cli.serve import open_store
+from driftbandits.cli.serve import open_store, sqlite_file
 
-store = App(name="store", help="Upkeep of a Store: check, backup, compact, delete.")
+store = App(name="store", help="Upkeep of a Store: check, repair, backup, keep, prune, compact, delete.")
 
 StoreURL = Annotated[str | None, Parameter(name="--store")]
 
@@ -52,7 +52,7 @@ def experiments(*, store: StoreURL = None) -> None:
     print_table(pl.DataFrame(rows), opened.url, formats, caption="created in UTC; writer: the machine that writes now")
 
 
-def export(id: str, file: Path, *, store: StoreURL = None) -> None:
+def export(id: str, file: Path, *, since: int = 0, store: StoreURL = None) -> None:
     """Write an experiment's log to a file, one row for each Decision.
 
     For example: driftbandits export button button.parquet --store sqlite:///file.db
@@ -63,6 +63,8 @@ def export(id: str, file: Path, *, store: StoreURL = None) -> None:
         The experiment; ``driftbandits experiments`` lists them.
     file
         Ends in .parquet, .csv or .jsonl. It appears when it is complete.
+    since
+        Only Decisions that were asked, closed or corrected after this event: what the last export said to go on with.
     store
         Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
         sqlite:///driftbandits.db, unless given.
@@ -71,10 +73,13 @@ def export(id: str, file: Path, *, store: StoreURL = None) -> None:
     from rich.progress import Progress
 
     opened, console = open_store(store, existing=True), Console(stderr=True)
+    last = opened.experiment(id).last_seq
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("exporting", total=opened.experiment(id).last_seq / 2)
-        rows = opened.export(id, file, lambda done: bar.update(task, completed=done))
+        task = bar.add_task("exporting", total=last / 2)
+        rows = opened.export(id, file, lambda done: bar.update(task, completed=done), since=since)
     print(f"wrote {rows:,} Decisions to {file}")
+    if since > 0:
+        print(f"to go on: --since {last}")
 
 
 @store.command(name="check")
@@ -96,6 +101,33 @@ def check_store(*, store: StoreURL = None) -> None:
     print(f"{len(opened.experiments()):,} experiments, nothing wrong")
 
 
+@store.command(name="repair")
+def repair_store(*, to: Path | None = None, store: StoreURL = None) -> None:
+    """Mend what can be mended without losing anything, then check. Stop the service first.
+
+    Damage to the file itself, or a gap in a log, is never mended in place: with --to, what is left of an SQLite Store
+    is written to a new file, and what was lost is said. Restore a backup if you have one that is newer than that.
+
+    Parameters
+    ----------
+    to
+        A new file for all that can be read. The old one stays as it is.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    if to is not None:
+        from driftbandits.store.salvage import salvage
+
+        for line in salvage(sqlite_file(store), to):
+            print(line)
+        print(f"wrote {to}")
+        return
+    for line in open_store(store, existing=True).repair():
+        print(line)
+    check_store(store=store)
+
+
 @store.command(name="backup")
 def backup_store(file: Path, *, store: StoreURL = None) -> None:
     """Copy an SQLite Store to a new file while the service runs. It appears when it is complete.
@@ -109,6 +141,52 @@ def backup_store(file: Path, *, store: StoreURL = None) -> None:
     """
     open_store(store, existing=True).backup(file)
     print(f"wrote {file}")
+
+
+@store.command(name="keep")
+def keep_events(id: str, time: str, *, store: StoreURL = None) -> None:
+    """Say for how long an experiment's events are kept. Older ones are erased; what was learnt from them stays.
+
+    A service erases them within the hour; without one, ``driftbandits store prune`` does.
+
+    Parameters
+    ----------
+    id
+        The experiment; ``driftbandits experiments`` lists them.
+    time
+        As in 90d, 12h or forever.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    from driftbandits._common.durations import seconds_of
+
+    opened, seconds = open_store(store, existing=True), seconds_of(time)
+    opened.set_keep(id, seconds)
+    opened.note("command line", "changed", id, {"keep": seconds})
+    print(f"{id}: events are kept {'for ever' if seconds is None else f'for {time}'}")
+
+
+@store.command(name="prune")
+def prune_store(*, archive: Path | None = None, store: StoreURL = None) -> None:
+    """Erase events that are older than their experiments keep, while the service runs or not. There is no way back.
+
+    Parameters
+    ----------
+    archive
+        A folder: the Decisions are written to Parquet files there before they are erased.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    opened = open_store(store, existing=True)
+    kept = [each.id for each in opened.experiments() if each.keep is not None]
+    for id in kept:
+        pruned = opened.prune(id, archive)
+        written = f", written to {pruned.archive}" if pruned.archive else ""
+        print(f"{id}: erased {pruned.decisions:,} Decisions{written}")
+    if not kept:
+        print("every experiment keeps its events for ever: driftbandits store keep ID 90d says otherwise")
 
 
 @store.command(name="compact")

@@ -55,7 +55,7 @@ class AsyncClient:
         return await self.do(calls.experiment(id))
 
     async def change(self, id: str, **settings: Any) -> dict[str, Any]:
-        """Change ``timeout``, ``default_reward`` or ``reward_range`` while it runs."""
+        """Change what was declared while it runs: timeout, explore, policy and policy_settings, title, drift, ..."""
         return await self.do(calls.change(id, settings))
 
     async def pause(self, id: str) -> dict[str, Any]:
@@ -70,9 +70,12 @@ class AsyncClient:
         """End it. The log stays."""
         return await self.do(calls.set_status(id, "archive"))
 
-    async def export(self, id: str, path: str | os.PathLike[str]) -> None:
-        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all."""
-        call = calls.export(id, Path(path).suffix[1:])
+    async def export(self, id: str, path: str | os.PathLike[str], since: int = 0) -> int:
+        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all; returns the next ``since``.
+
+        With ``since``, only Decisions that were asked, closed or corrected after that event.
+        """
+        call = calls.export(id, Path(path).suffix[1:], since)
         async with self._http.stream(call.method, call.path) as response:
             if response.status_code != 200:
                 await response.aread()
@@ -80,6 +83,7 @@ class AsyncClient:
             with written_whole(path) as temporary, open(temporary, "wb") as file:
                 async for chunk in response.aiter_bytes():
                     file.write(chunk)
+            return int(response.headers["X-Last-Event"])
 
     async def do(self, call: Call[Found]) -> Found:
         """Send a call until it is answered."""
@@ -141,6 +145,34 @@ class AsyncRemoteSession:
         """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else await self._client.do(call)
+
+    async def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on. Needs a token of scope admin."""
+        await self._client.do(calls.add_arm(self.id, name))
+
+    async def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled. Needs a token of scope admin."""
+        await self._client.do(calls.set_arm(self.id, name, "off"))
+
+    async def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled. Needs a token of scope admin."""
+        await self._client.do(calls.set_arm(self.id, name, "on"))
+
+    async def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it. Needs a token of scope admin."""
+        await self._client.do(calls.set_arm(self.id, name, "removed"))
+
+    async def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
+        await self._client.do(calls.force_arm(self.id, name))
+
+    async def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. Needs a token of scope admin."""
+        await self._client.do(calls.hold_out(self.id, share, arm))
+
+    async def lift(self) -> dict[str, Any]:
+        """What the policy gains over the holdout, as plain JSON: the fields of ``Lift``."""
+        return await self._client.do(calls.lift(self.id))
 
     async def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""

@@ -119,6 +119,31 @@ def change(id: str, settings: dict[str, Any]) -> Call[dict[str, Any]]:
     return Call("PATCH", _at(id), settings, dict)
 
 
+def add_arm(id: str, arm: str) -> Call[dict[str, Any]]:
+    """A new arm."""
+    return Call("POST", f"{_at(id)}/arms", {"arm": arm}, lambda found: found)
+
+
+def set_arm(id: str, arm: str, status: str) -> Call[dict[str, Any]]:
+    """An arm "on", "off" or "removed"."""
+    return Call("PATCH", f"{_at(id)}/arms", {"arm": arm, "status": status}, lambda found: found)
+
+
+def force_arm(id: str, arm: str | None) -> Call[dict[str, Any]]:
+    """One arm for all Decisions, or none in particular."""
+    return Call("PUT", f"{_at(id)}/force", {"arm": arm}, lambda found: found)
+
+
+def hold_out(id: str, share: float, arm: str | None) -> Call[dict[str, Any]]:
+    """One arm for a share of Decisions."""
+    return Call("PUT", f"{_at(id)}/holdout", {"share": share, "arm": arm}, lambda found: found)
+
+
+def lift(id: str) -> Call[dict[str, Any]]:
+    """What the policy gains over the holdout."""
+    return _get(f"{_at(id)}/lift", lambda found: found)
+
+
 def correct(id: str, decision: str, reward: float | None) -> Call[None]:
     """Another reward in the place of one that was learnt, or none. Done twice, it comes to the same."""
     body = {"corrections": [{"id": decision, "reward": reward if reward is None else float(reward)}]}
@@ -130,9 +155,9 @@ def set_status(id: str, verb: str) -> Call[dict[str, Any]]:
     return Call("POST", f"{_at(id)}/{verb}", None, dict)
 
 
-def export(id: str, format: str) -> Call[Any]:
+def export(id: str, format: str, since: int) -> Call[Any]:
     """The log, as a stream of bytes."""
-    return _get(f"{_at(id)}/export?format={quote(format)}", lambda found: found)
+    return _get(f"{_at(id)}/export?format={quote(format)}&since={since}", lambda found: found)
 
 
 def refuse(response: httpx.Response) -> NoReturn:
@@ -150,13 +175,14 @@ def refuse(response: httpx.Response) -> NoReturn:
 
 
 def check_same(found: dict[str, Any], declared: dict[str, Any]) -> None:
-    """InputError when an experiment is not as declared."""
-    there = found | {"policy": found["policy"]["class"]} | found["policy"].get("fields", {})
+    """InputError when an experiment was not created as declared."""
+    there = found | (found["first"] or {})
+    there |= {"policy": there["policy"]["class"]} | there["policy"].get("fields", {})
     wanted = {name: value for name, value in declared.items() if name != "policy_settings"}
     for name, value in (wanted | declared.get("policy_settings", {})).items():
         if (list(value) if isinstance(value, list | tuple) else value) != there.get(name):
             raise InputError(
-                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}. Choose another id, or "
+                f"{found['id']!r} was created with {name}={there.get(name)!r}; got {value!r}: choose another id, or "
                 f"drop {name}"
             )
 

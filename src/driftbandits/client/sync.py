@@ -57,7 +57,7 @@ class Client:
         return self.do(calls.experiment(id))
 
     def change(self, id: str, **settings: Any) -> dict[str, Any]:
-        """Change ``timeout``, ``default_reward`` or ``reward_range`` while it runs."""
+        """Change what was declared while it runs: timeout, explore, policy and policy_settings, title, drift, ..."""
         return self.do(calls.change(id, settings))
 
     def pause(self, id: str) -> dict[str, Any]:
@@ -72,9 +72,12 @@ class Client:
         """End it. The log stays."""
         return self.do(calls.set_status(id, "archive"))
 
-    def export(self, id: str, path: str | os.PathLike[str]) -> None:
-        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all."""
-        call = calls.export(id, Path(path).suffix[1:])
+    def export(self, id: str, path: str | os.PathLike[str], since: int = 0) -> int:
+        """Write the log to a .jsonl, .csv or .parquet file, completely or not at all; returns the next ``since``.
+
+        With ``since``, only Decisions that were asked, closed or corrected after that event.
+        """
+        call = calls.export(id, Path(path).suffix[1:], since)
         with self._http.stream(call.method, call.path) as response:
             if response.status_code != 200:
                 response.read()
@@ -82,6 +85,7 @@ class Client:
             with written_whole(path) as temporary, open(temporary, "wb") as file:
                 for chunk in response.iter_bytes():
                     file.write(chunk)
+            return int(response.headers["X-Last-Event"])
 
     def do(self, call: Call[Found]) -> Found:
         """Send a call until it is answered."""
@@ -143,6 +147,34 @@ class RemoteSession:
         """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
         outcomes, call = calls.tell_many(self.id, rewards)
         return outcomes if call is None else self._client.do(call)
+
+    def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on. Needs a token of scope admin."""
+        self._client.do(calls.add_arm(self.id, name))
+
+    def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "off"))
+
+    def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "on"))
+
+    def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it. Needs a token of scope admin."""
+        self._client.do(calls.set_arm(self.id, name, "removed"))
+
+    def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm; None lets the policy choose again. Needs a token of scope admin."""
+        self._client.do(calls.force_arm(self.id, name))
+
+    def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. Needs a token of scope admin."""
+        self._client.do(calls.hold_out(self.id, share, arm))
+
+    def lift(self) -> dict[str, Any]:
+        """What the policy gains over the holdout, as plain JSON: the fields of ``Lift``."""
+        return self._client.do(calls.lift(self.id))
 
     def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_drift, check_horizon, check_names, check_path, check_whole, shown
+from driftbandits._common.checks import (
+    check_drift,
+    check_flag,
+    check_horizon,
+    check_names,
+    check_path,
+    check_whole,
+    shown,
+)
 from driftbandits._common.files import written_whole
 from driftbandits._common.frames import as_polars, is_frame
 from driftbandits._common.notebook import html_curves, html_facts, written
@@ -68,6 +76,8 @@ class Instance:
             frame = as_polars(means)
             means, arms = frame.to_numpy(), column_names(frame.columns) if arms is None else arms
         self.means = _checked(means)
+        if not isinstance(name, str):
+            raise InputError(f"name must be text; got {shown(name)}")
         self.name = name
         self.drift = drift
         """The drift limit that was declared, if one was: to ``Instance``, or to the family that made it."""
@@ -154,7 +164,7 @@ class Instance:
                 axes.set_ylim(-0.02, 1.02)
             if self.horizon == 1:
                 axes.set_xlim(0, 2)
-            if not figures.logarithmic(axes, "x" if log else False)[0]:
+            if not figures.logarithmic(axes, "x" if check_flag("log", log) else False)[0]:
                 figures.thousands(axes.xaxis, figures.ticks_across(axes))
             if len(shown) <= MOST_LABELS:  # below, since the curves may be anywhere
                 columns = min(len(shown), 3 if figures.is_narrow(axes) else 5)
@@ -225,8 +235,8 @@ class Instance:
             step, arm = np.unravel_index(int(steps.argmax()), steps.shape)
             raise InputError(
                 f"the instance breaks the declared drift {drift:g}: arm {arm} moves by {self.drift_limit:g} from step "
-                f"{step + 1} to {step + 2}, which is {self.drift_limit - drift:g} too much. "
-                f"Declare drift={self.drift_limit:g} or smooth the means."
+                f"{step + 1} to {step + 2}, which is {self.drift_limit - drift:g} too much: "
+                f"declare drift={self.drift_limit:g} or smooth the means"
             )
 
 
@@ -255,7 +265,7 @@ def _checked(means: Any) -> Array:
         table = np.array(means, dtype=np.float64, order="C")  # a copy: the caller may go on changing theirs
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
-            f"means must be a table of numbers, one row a step, all rows of one length: {error}"
+            f"means must be a table of numbers, one row a step, all rows of one length; got {shown(means)}"
         ) from error
     if table.ndim != 2:
         raise InputError(f"means must have two axes, (steps, arms); got shape {table.shape}")

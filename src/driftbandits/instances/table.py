@@ -42,7 +42,7 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
         raise InputError(f"cannot read {file}: the name must end in .npz, .csv or .parquet")
     if not file.is_file():
         what = "it is a directory" if file.is_dir() else "there is no such file"
-        raise InputError(f"cannot read {file}: {what}. Give the path of a table of means.")
+        raise InputError(f"cannot read {file}: {what}; give the path of a table of means")
     try:
         if file.stat().st_size == 0:
             raise InputError("the file is empty; save the instance again")

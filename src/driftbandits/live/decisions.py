@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
+
+if TYPE_CHECKING:
+    from driftbandits.policies import Policy
 
 
 class Decision(NamedTuple):
@@ -65,6 +69,38 @@ class Changed(NamedTuple):
     time: float
 
 
+class ArmChanged(NamedTuple):
+    """An arm is "on", "off" or "removed" from here on; one whose number is that of no arm yet is new."""
+
+    arm: int
+    name: str
+    status: str
+    time: float
+
+
+class PolicyChanged(NamedTuple):
+    """This policy chooses from here on, and explores so much; another one begins with the last rewards of the log."""
+
+    policy: Policy
+    explore: float
+    time: float
+
+
+class Forced(NamedTuple):
+    """All Decisions get this arm from here on, whatever the policy wants; None: the policy chooses again."""
+
+    arm: int | None
+    time: float
+
+
+class HeldOut(NamedTuple):
+    """From here on this share of Decisions gets this arm, by chance and whatever the policy wants; None: no share."""
+
+    share: float
+    arm: int | None
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -76,7 +112,9 @@ make_decision = partial(tuple.__new__, Decision)
 make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
-Event: TypeAlias = Asked | Told | Settled | Corrected | Changed | Rewound
+Event: TypeAlias = (
+    Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+)
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 
 
@@ -132,7 +170,8 @@ def pairs_of(rewards: Rewards) -> list[tuple[str, float]]:
         return [(id_of(decision), reward) for decision, reward in pairs]
     except (TypeError, ValueError):
         raise InputError(
-            "rewards must be pairs of a Decision, or its id, and its reward, as in {'d-1': 0.7} or [('d-1', 0.7)]"
+            "rewards must be pairs of a Decision, or its id, and its reward, as in {'d-1': 0.7} or [('d-1', 0.7)]; "
+            f"got {shown(rewards)}"
         ) from None
 
 

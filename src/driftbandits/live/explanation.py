@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits.live.learners import Learner
+from driftbandits.live.learners import ON, REMOVED, Learner
 from driftbandits.policies._parts.belief import Belief, Snooze
 
 RECENT = 100
@@ -19,7 +19,8 @@ class ArmView:
     """One arm as the policy saw it: its mean's ``estimate`` with a 95 % interval, the ``probability`` of its choice.
 
     ``estimate``, ``low`` and ``high`` are None while nothing is known. ``snoozed_until`` is the policy's own step.
-    ``slope`` is what the mean is expected to gain a step, for a policy that thinks of slopes.
+    ``slope`` is what the mean is expected to gain a step, for a policy that thinks of slopes. ``available``: whether it
+    could be chosen, or was disabled.
     """
 
     arm: str
@@ -29,6 +30,7 @@ class ArmView:
     probability: float
     snoozed_until: float | None
     slope: float | None = None
+    available: bool = True
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,10 @@ class Overtaking:
 class Explanation:
     """Why a Decision chose its arm.
 
-    ``phase`` is "snoozed" when some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the
-    policy. ``gap`` is the difference that the policy tested (over ``window`` pairs of pulls, where it has windows),
-    ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the test.
+    ``phase`` is "forced" when the policy had no say, "held out" when the Decision was in the holdout, "snoozed" when
+    some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the policy. ``gap`` is the difference
+    that the policy tested (over ``window`` pairs of pulls, where it has windows), ``threshold`` what it must exceed;
+    for a snooze, the gap that was found and the window that passed the test.
     ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
     keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
@@ -88,7 +91,8 @@ class Explanation:
                 "nothing known" if view.estimate is None else f"{view.estimate:.4g} ({view.low:.4g} to {view.high:.4g})"
             )
             slope = f", {view.slope:+.2g} a step" if view.slope else ""
-            lines.append(f"  {view.arm}: {told}{slope}, chosen with probability {view.probability:.3g}")
+            chosen = f"chosen with probability {view.probability:.3g}" if view.available else "disabled"
+            lines.append(f"  {view.arm}: {told}{slope}, {chosen}")
         if self.overtaking is not None:
             after = f"{float(f'{self.overtaking.steps:.1e}'):,.0f}"
             lines.append(
@@ -100,13 +104,14 @@ class Explanation:
 def explain_choice(
     learner: Learner,
     names: list[str],
+    statuses: list[str],
     id: str,
     step: int,
     arm: int,
     learnt: int,
     probability: float | None,
 ) -> Explanation:
-    """The Explanation of a choice made when the policy had learnt ``learnt`` rewards."""
+    """The Explanation of a choice made when arms had those ``statuses`` and the policy had learnt so many rewards."""
     past = learner.past(learnt)
     belief = past.stage.policy.belief(past.state)
     source = "policy"
@@ -116,33 +121,44 @@ def explain_choice(
             f"the last {RECENT} rewards of each arm",
         )
     shares, crossing = learner.shares(learnt), belief.crossing
+    own = [names[place] for place in learner.places]
+    all_on = all(map(learner.is_on, range(len(own))))  # else the gap may be one to an arm that can't be chosen
     snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
+
+    def view(index: int, status: str) -> ArmView:
+        place = learner.place_of(index)
+        if place is None:
+            return ArmView(names[index], None, None, None, 0.0, None, None, status == ON)
+        return ArmView(
+            names[index],
+            _known(belief.estimate, place),
+            _known(belief.low, place),
+            _known(belief.high, place),
+            float(shares[place]),
+            snoozed[place].until if place in snoozed else None,
+            _known(belief.slope, place),
+            status == ON,
+        )
+
+    phase = "forced" if learner.forced is not None else "held out" if learner.is_held_out(step) else None
     last: Snooze | None = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
+    phase = phase or ("snoozed" if last else "exploring")
     return Explanation(
         id=id,
         step=step,
         arm=names[arm],
-        phase="snoozed" if last else "exploring",
+        phase=phase,
         learnt=learnt,
-        probability=float(shares[arm]) if probability is None else probability,
-        gap=last.gap if last else belief.gap,
-        threshold=None if last else belief.threshold,
+        probability=learner.with_holdout(arm, float(shares[learner.places.index(arm)]))
+        if probability is None
+        else probability,
+        gap=last.gap if last else belief.gap if all_on else None,
+        threshold=belief.threshold if all_on and not last else None,
         window=last.window if last else belief.window,
         until=last.until if last else None,
         source=source,
-        arms=tuple(
-            ArmView(
-                name,
-                _known(belief.estimate, index),
-                _known(belief.low, index),
-                _known(belief.high, index),
-                float(shares[index]),
-                snoozed[index].until if index in snoozed else None,
-                _known(belief.slope, index),
-            )
-            for index, name in enumerate(names)
-        ),
-        overtaking=crossing and Overtaking(names[crossing.arm], names[crossing.other], crossing.steps),
+        arms=tuple(view(index, status) for index, status in enumerate(statuses) if status != REMOVED),
+        overtaking=crossing and Overtaking(own[crossing.arm], own[crossing.other], crossing.steps),
     )
 
 

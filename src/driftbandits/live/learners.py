@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,35 +13,68 @@ from driftbandits._compile.loops import make_select_many, make_update_many
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
 from driftbandits.errors import InputError, PolicyError
+from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies.base import Policy, State
 
 KEEP = 4096
 """What the policy knew can be told for at least so many updates back."""
 DRAWS = 100
 """Of so many draws of the policy one is taken, where the probability of a choice must be known."""
-SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS = 1 << 60, 1 << 61, 1 << 62
-"""No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration, and
-``shares``."""
+SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62, 3 << 61
+"""No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration,
+``shares``, and the holdout."""
+
+RECENT = 1_000
+"""Rewards that a policy which begins anew learns again, at most."""
+ON, OFF, REMOVED = "on", "off", "removed"
+"""What an arm is: it may be chosen, it may not for a while, or never again."""
 
 Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
 
 
 class Learner:
-    """For policies that take rewards of any arm in any order: each is learnt when it comes."""
+    """For policies that take rewards of any arm in any order: each is learnt when it comes.
 
-    def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
-        self.policy, self.n_arms, self.explore = policy, n_arms, explore
+    A Session numbers all arms that it ever had; ``places`` are those that the policy knows, in the policy's own order.
+    """
+
+    def __init__(self, policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> None:
+        self.policy, self.seed, self.explore, self.era = policy, seed, explore, era
         self.stream = StepStream(seed)
-        self.player = Player(policy, n_arms, lambda learnt: self.stream.at(SEED_STEPS + learnt))
-        self._generator = self.player.random(self.stream.rng)
-        self.unknown = set(range(n_arms))
+        self.recent: deque[tuple[int, int, float]] = deque(maxlen=RECENT)
+        """The last rewards of all arms, as they came."""
+        self.seen = len(places)
+        """How many arms the Session has ever had."""
+        self.unknown = set(range(len(places)))
         """Arms of which no reward has been learnt."""
+        self.late: set[int] = set()
+        """Those of them that came when others were known."""
+        self.forced: int | None = None
+        """The arm that is chosen whatever the policy wants, if there is one."""
+        self.holdout: tuple[float, int] | None = None
+        """The share of Decisions that is held out, and the arm that they get."""
+        self._set_places(places, [True] * len(places))
+        self.player = Player(policy, len(places), self._seeds)
+        self._generator = self.player.random(self.stream.rng)
         # Compile now, so that the first ask takes no longer than the others.
         arms, p = np.zeros(1, np.int64), np.zeros(1)
-        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, (n_arms, explore), arms, p)
+        chances, held = (self._on, self._choices, explore), (np.zeros(1, np.bool_), 0.0, 0)
+        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, chances, held, arms, p)
         self.player.prepare(make_update_many, arms, p)
         self.begin_past()
+
+    def _seeds(self, learnt: int) -> np.random.Generator:
+        """What a policy draws once; it draws something else when it begins anew."""
+        return self.stream.at(SEED_STEPS + (self.era << 40) + learnt)
+
+    def _set_places(self, places: Sequence[int], on: Sequence[bool]) -> None:
+        self.places, self.n_arms = list(places), len(places)
+        self._place_of = {arm: place for place, arm in enumerate(places)}
+        self._same = self.places == list(range(self.n_arms))
+        self._arm_at = np.array(places, np.int64)
+        self._on = np.array(on, np.bool_)
+        self._choices = np.flatnonzero(self._on)
 
     @property
     def learnt(self) -> int:
@@ -53,18 +87,114 @@ class Learner:
         learnt: State = self.player.state
         return learnt
 
+    def place_of(self, arm: int) -> int | None:
+        """The policy's number of an arm; None if it does not know it."""
+        return self._place_of.get(arm)
+
+    def is_on(self, place: int) -> bool:
+        """Whether that arm may be chosen."""
+        return bool(self._on[place])
+
+    # Arms that come and go
+
+    def changed(self, statuses: Sequence[str]) -> Learner:
+        """The learner that goes on when arms are what ``statuses`` say; this one stays as it is."""
+        if self.policy.arms_change == "anew":
+            places = [arm for arm, status in enumerate(statuses) if status == ON]
+            return self if places == self.places else self.anew(self.policy, statuses, self.explore)
+        places = self.places + list(range(self.seen, len(statuses)))
+        made, state = copy.copy(self), _copy(self.state)
+        for _ in places[self.n_arms :]:
+            state = self.policy.add_arm(state)
+        was = [*self._on.tolist(), *[True] * (len(places) - self.n_arms)]
+        on = [statuses[arm] == ON for arm in places]
+        for place, (before, now) in enumerate(zip(was, on, strict=True)):
+            if before != now:
+                self.policy.set_arm(state, place, now)
+        new = set(range(self.n_arms, len(places)))
+        made.unknown = self.unknown | new
+        made.late = self.late | new if len(self.unknown) < self.n_arms else set()
+        made.recent, made.seen = self.recent.copy(), len(statuses)
+        made._set_places(places, on)
+        made.player = self.player.at(state, self.learnt, len(places))
+        made.begin_past()
+        return made
+
+    def anew(self, policy: Policy, statuses: Sequence[str], explore: float) -> Learner:
+        """A learner that begins with the arms that are there, and learns their last rewards again."""
+        wanted = (ON,) if policy.arms_change == "anew" else (ON, OFF)
+        places = [arm for arm, status in enumerate(statuses) if status in wanted]
+        made = make_learner(policy, places, self.seed, explore, self.era + 1)
+        made.take(list(self.recent), 0)
+        made.recent, made.seen, made.forced = self.recent.copy(), len(statuses), self.forced
+        made.holdout = self.holdout
+        if isinstance(made, InTurnLearner):
+            made.aside = [deque() for _ in places]  # what it had no use for is old
+        return made.changed(statuses) if policy.arms_change != "anew" else made
+
+    def again(self) -> Learner:
+        """A learner that goes on with all that is known."""
+        made = copy.copy(self)
+        made.recent, made.unknown = self.recent.copy(), self.unknown.copy()
+        made.player = self.player.at(_copy(self.state), self.learnt)
+        made.begin_past()
+        return made
+
+    def belief(self, player: Player, n_arms: int) -> Belief:
+        """What the policy thinks of the Session's arms; nothing of those that it does not know."""
+        found: Belief = player.stage.policy.belief(player.state)
+        if self.places == list(range(n_arms)):
+            return found
+        spread: dict[str, Any] = {}
+        for name in ("estimate", "low", "high", "slope"):
+            if (known := getattr(found, name)) is not None:
+                spread[name] = np.full(n_arms, np.nan)
+                spread[name][self.places] = known
+        snoozed = tuple(s._replace(arm=self.places[s.arm], better=self.places[s.better]) for s in found.snoozed)
+        crossing = found.crossing
+        if crossing is not None:
+            crossing = crossing._replace(arm=self.places[crossing.arm], other=self.places[crossing.other])
+        return found._replace(**spread, snoozed=snoozed, crossing=crossing)
+
+    # Choosing
+
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice.
 
         At first most policies want each arm once, the first of them as long as they have learnt nothing. Asks that
-        don't wait for rewards cycle through the arms not known yet instead: ``waiting`` asks have done so already.
+        don't wait for rewards cycle through the arms not known yet instead: ``waiting`` asks have done so already. An
+        arm that came later gets its turn, one ask in as many as there are arms, until its first reward comes.
         """
-        if not self.unknown:
-            return self._draw(self.player, step, count, self.explore)
+        if self.forced is not None:
+            return np.full(count, self.forced), np.ones(count)
+        new = [place for place in sorted(self.late & self.unknown) if self._on[place]]
+        if not new:
+            arms, p = self._choose(step, count, waiting)
+        else:
+            for place in new:
+                self.policy.set_arm(self.state, place, False)
+            before = self._on.tolist()
+            self._set_places(self.places, [is_on and place not in new for place, is_on in enumerate(before)])
+            try:
+                arms, p = self._choose(step, count, waiting)
+            finally:
+                for place in new:
+                    self.policy.set_arm(self.state, place, True)
+                self._set_places(self.places, before)
+            turns = (step + np.arange(count)) % len(self._choices)
+            for index in np.flatnonzero(turns < len(new)).tolist():
+                arms[index : index + 1], p[index : index + 1] = self._by_chance(
+                    step + index, np.array([new[turns[index]]])
+                )
+        return arms if self._same else self._arm_at[arms], p
+
+    def _choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
+        unknown = [place for place in sorted(self.unknown) if self._on[place]]
+        if not unknown:
+            return self._draw(self.player, step, count, self.explore, self._held(step, count))
         arms, _ = self._draw(self.player, step, count)
-        unknown = sorted(self.unknown)
         for index, arm in enumerate(arms.tolist()):
-            if arm in self.unknown:
+            if arm in unknown:
                 arms[index] = unknown[(unknown.index(arm) + waiting + index) % len(unknown)]
         return self._by_chance(step, arms)
 
@@ -75,14 +205,21 @@ class Learner:
         """
         before, unknown = self.learnt, self.unknown.copy()
         self._forget_long_past()
+        own = rewards if self._same else self._own(rewards)
         try:
-            self._take(rewards, oldest)
+            self._take(own, oldest)
         except PolicyError:
             # A kernel that failed may have changed anything: go back to the State before.
             self.player = self.past(before)
             self.unknown = unknown
             del self._past[before - self._marks[0][0] :]
             raise
+        self.recent.extend(rewards)
+
+    def _own(self, rewards: Rewards) -> Rewards:
+        """Rewards of arms that the policy knows, under its own numbers."""
+        known = self._place_of
+        return [(step, known[arm], reward) for step, arm, reward in rewards if arm in known]
 
     def _take(self, rewards: Rewards, oldest: int) -> None:
         self._learn([(arm, reward) for _, arm, reward in rewards])
@@ -107,6 +244,8 @@ class Learner:
 
     def shares(self, learnt: int, draws: int = 1000) -> Any:
         """The probability with which each arm is chosen after so many updates, as its share of so many draws."""
+        if self.forced is not None:
+            return np.arange(self.n_arms) == self._place_of[self.forced]
         arms, _ = self._draw(self.past(learnt), EXPLAIN_STEPS, draws)
         return np.bincount(arms, minlength=self.n_arms) / draws
 
@@ -115,33 +254,66 @@ class Learner:
         self._marks: deque[tuple[int, State]] = deque([(self.learnt, _copy(self.state))])
         self._past: list[tuple[int, float]] = []
 
+    def resume_places(self, places: Sequence[int], statuses: Sequence[str]) -> None:
+        """The arms that the policy knew, and what they were, at a snapshot."""
+        self.seen = len(statuses)
+        self._set_places(places, [statuses[arm] == ON for arm in places])
+
     def resume(self, state: State, learnt: int, unknown: Iterable[int], aside: Rewards) -> None:
         """Go on from a snapshot."""
         self.player.resume(state, learnt)
         self.unknown = set(unknown)
         self.begin_past()
 
-    def _draw(self, player: Player, step: int, count: int, explore: float = 0.0) -> tuple[Any, Any]:
+    # The holdout
+
+    def is_held_out(self, step: int, share: float | None = None) -> bool:
+        """Whether the ask of that step is one of the holdout, of that share or the present one: by chance."""
+        share = (0.0 if self.holdout is None else self.holdout[0]) if share is None else share
+        return share > 0.0 and bool(self.stream.at(HELD_STEPS + step).random() < share)
+
+    def with_holdout(self, arm: int, p: float) -> float:
+        """The probability of an arm that the policy chooses with probability p."""
+        if self.holdout is None or self.forced is not None:
+            return p
+        share, control = self.holdout
+        return (share if arm == control else 0.0) + (1.0 - share) * p
+
+    def _held(self, step: int, count: int) -> tuple[Any, float, int]:
+        """Which of these asks are held out, as the loop takes it."""
+        if self.holdout is None:
+            return np.zeros(count, np.bool_), 0.0, 0
+        flags = np.array([self.is_held_out(step + index) for index in range(count)], np.bool_)
+        return flags, self.holdout[0], self._place_of[self.holdout[1]]
+
+    def _draw(
+        self, player: Player, step: int, count: int, explore: float = 0.0, held: tuple[Any, float, int] | None = None
+    ) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
-        draws, chances = DRAWS if explore > 0 else 1, (self.n_arms, explore)
+        draws, chances = DRAWS if explore > 0 else 1, (self._on, self._choices, explore)
+        held = held or (np.zeros(count, np.bool_), 0.0, 0)
         if self.stream.memory:
-            player.play(make_select_many, self._generator, self.stream.memory, step, draws, chances, arms, p)
+            player.play(make_select_many, self._generator, self.stream.memory, step, draws, chances, held, arms, p)
             return arms, p
         for index in range(count):  # the loop can't move the stream to the next step by itself
             self.stream.at(step + index)
             one = slice(index, index + 1)
-            player.play(make_select_many, self._generator, (), step + index, draws, chances, arms[one], p[one])
+            its = held[0][one], *held[1:]
+            player.play(make_select_many, self._generator, (), step + index, draws, chances, its, arms[one], p[one])
         return arms, p
 
     def _by_chance(self, step: int, arms: Any) -> tuple[Any, Any]:
         """These arms, or any arm by chance; which ones the policy wanted is certain, so the probabilities know it."""
-        wanted = arms.copy()
+        wanted, choices = arms.copy(), self._choices
         if self.explore > 0:
             for index in range(len(arms)):
                 rng = self.stream.at(EXPLORE_STEPS + step + index)
                 if rng.random() < self.explore:
-                    arms[index] = int(rng.random() * self.n_arms)
-        return arms, self.explore / self.n_arms + (1.0 - self.explore) * (arms == wanted)
+                    arms[index] = choices[int(rng.random() * len(choices))]
+        flags, share, control = self._held(step, len(arms))
+        arms[flags] = control
+        p = self.explore / len(choices) + (1.0 - self.explore) * (arms == wanted)
+        return arms, share * (arms == control) + (1.0 - share) * p
 
     def _learn(self, pulls: list[tuple[int, float]]) -> None:
         self.player.update_many(pulls)
@@ -164,17 +336,36 @@ class InTurnLearner(Learner):
     are dropped when they are older than ``oldest``: means drift.
     """
 
-    def __init__(self, policy: Policy, n_arms: int, seed: int, explore: float) -> None:
-        super().__init__(policy, n_arms, seed, explore)
-        self.aside: list[deque[tuple[int, float]]] = [deque() for _ in range(n_arms)]
+    def __init__(self, policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> None:
+        super().__init__(policy, places, seed, explore, era)
+        self.aside: list[deque[tuple[int, float]]] = [deque() for _ in places]
         self._choose_next()
+
+    def changed(self, statuses: Sequence[str]) -> Learner:
+        """As for other policies; the next arm is chosen anew, and rewards put aside stay there."""
+        made = super().changed(statuses)
+        if made.policy.arms_change != "anew":
+            assert isinstance(made, InTurnLearner)
+            made.aside = [queue.copy() for queue in self.aside] + [deque() for _ in made.places[self.n_arms :]]
+            made._choose_next()
+        return made
+
+    def again(self) -> Learner:
+        """As for other policies; rewards put aside stay there."""
+        made = super().again()
+        assert isinstance(made, InTurnLearner)
+        made.aside = [queue.copy() for queue in self.aside]
+        return made
 
     def _choose_next(self) -> None:
         arms, _ = self._draw(self.player, self.learnt + 1, 1)
         self.next_arm = int(arms[0])
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
-        return self._by_chance(step, np.full(count, self.next_arm))
+        if self.forced is not None:
+            return np.full(count, self.forced), np.ones(count)
+        arms, p = self._by_chance(step, np.full(count, self.next_arm))
+        return arms if self._same else self._arm_at[arms], p
 
     def _take(self, rewards: Rewards, oldest: int) -> None:
         aside, next_arm = [queue.copy() for queue in self.aside], self.next_arm
@@ -199,9 +390,9 @@ class InTurnLearner(Learner):
         self._choose_next()
 
 
-def make_learner(policy: Policy, n_arms: int, seed: int, explore: float) -> Learner:
-    """The learner for this policy."""
-    return (Learner if policy.any_order else InTurnLearner)(policy, n_arms, seed, explore)
+def make_learner(policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> Learner:
+    """The learner for this policy, of those arms; ``era`` counts how often one began anew before it."""
+    return (Learner if policy.any_order else InTurnLearner)(policy, places, seed, explore, era)
 
 
 def _copy(state: State) -> State:

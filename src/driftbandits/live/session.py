@@ -8,7 +8,6 @@ from itertools import islice, repeat
 from typing import Any
 
 from driftbandits._common.checks import (
-    LARGEST_REWARD,
     check_default,
     check_names,
     check_range,
@@ -20,22 +19,24 @@ from driftbandits._common.checks import (
     shown,
 )
 from driftbandits.errors import InputError
+from driftbandits.live.arms import arm_changed, forced, held_out
 from driftbandits.live.clocks import steady_clock
 from driftbandits.live.decisions import (
+    ArmChanged,
     Asked,
     Changed,
-    ConflictError,
     Corrected,
     Decision,
     Event,
-    ExpiredError,
+    Forced,
+    HeldOut,
     Outcome,
+    PolicyChanged,
     Rewards,
     Rewound,
     Settled,
     Told,
     TooOldError,
-    UnknownDecisionError,
     id_of,
     make_asked,
     make_decision,
@@ -44,17 +45,19 @@ from driftbandits.live.decisions import (
     step_of,
 )
 from driftbandits.live.explanation import Explanation, explain_choice
-from driftbandits.live.learners import DRAWS, make_learner
+from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
+from driftbandits.live.lift import Lift, Strata
+from driftbandits.live.outcomes import outcome_of, refusal
+from driftbandits.live.settings import UNCHANGED, apply_change, changed, check_policy, policy_changed
 from driftbandits.live.shown import as_html, in_a_line, listed
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.policies import AutoTS, Policy
+from driftbandits.policies._parts.belief import Belief
 
 MOST_OPEN = 1_000_000
 MOST_SETTLED = 10_000
 """Decisions that one ask or tell settles, at most, so that it is answered in time. The next one settles more."""
-UNCHANGED: Any = ...
-"""A setting that is left as it is."""
-NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
+NEW = Outcome.NEW  # members of an Enum are slow to reach
 
 
 class Session:
@@ -99,8 +102,7 @@ class Session:
         clock: Callable[[], float] | None = None,
     ) -> None:
         policy = AutoTS() if policy is None else policy
-        if not isinstance(policy, Policy):
-            raise InputError(f"a Session needs an object derived from Policy, such as UCB1(); got {shown(policy)}")
+        check_policy(policy)
         self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_seed(seed, 2**64 - 1)
         self.timeout, self.reward_range = check_timeout(timeout), check_range("reward_range", reward_range)
         self.default_reward = check_default(default_reward, self.reward_range)
@@ -119,7 +121,16 @@ class Session:
         self._open: dict[str, tuple[Asked, int]] = {}
         """By id, so that telling rewards need not take ids apart."""
         self._closed: dict[int, tuple[int, int, float | None, float | None]] = {}
-        self._learner = make_learner(policy, len(self.arms), self.seed, self.explore)
+        self.statuses = [ON] * len(self.arms)
+        """What each arm is: "on", "off" or "removed"."""
+        self._learner = make_learner(policy, range(len(self.arms)), self.seed, self.explore)
+        self._eras: list[tuple[int, int, Learner, list[str]]] = []
+        """Learners of before: the last step before each one's first, its own last, and what arms were then."""
+        self._since = 0
+        """The last step before the present learner's first."""
+        self._holdouts: list[tuple[int, float]] = []
+        """From which step on which share was held out."""
+        self._strata = Strata()
 
     @property
     def open(self) -> int:
@@ -199,7 +210,7 @@ class Session:
         meant: dict[str, float] = {}
         outcomes = []
         for id, reward in pairs_of(rewards):
-            outcome = self._judge(id, reward, meant, now)
+            outcome = outcome_of(self, id, reward, meant, now)
             if outcome is NEW:
                 meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
             outcomes.append(outcome)
@@ -224,8 +235,13 @@ class Session:
         timeout: float | None = UNCHANGED,
         default_reward: float | None = UNCHANGED,
         reward_range: Sequence[float] | None = UNCHANGED,
+        explore: float = UNCHANGED,
+        policy: Policy = UNCHANGED,
     ) -> None:
         """Change what is declared, from now on and for open Decisions; what is not given stays.
+
+        Another ``policy`` learns the last 1,000 rewards, in the order that it needs, and takes over. Decisions of
+        before stay explainable.
 
         >>> session = Session(arms=["red", "blue"], clock=lambda: 100.0)
         >>> decision = session.ask()
@@ -233,12 +249,95 @@ class Session:
         >>> session.waiting()[0].due
         160.0
         """
-        timeout = self.timeout if timeout is UNCHANGED else check_timeout(timeout)
-        limits = self.reward_range if reward_range is UNCHANGED else check_range("reward_range", reward_range)
-        default = check_default(self.default_reward if default_reward is UNCHANGED else default_reward, limits)
-        self.apply(Changed(timeout, None if default is None else float(default), limits, self._now()))
+        event = changed(self, timeout, default_reward, reward_range)
+        self._note(policy_changed(self, policy, explore))  # first, since a policy may not be defined for these arms
+        if event[:3] != (self.timeout, self.default_reward, self.reward_range) or (
+            explore is UNCHANGED and policy is UNCHANGED
+        ):
+            self.apply(event)
+
+    # Arms that come and go
+
+    @property
+    def available(self) -> list[str]:
+        """The arms that can be chosen."""
+        return [arm for arm, status in zip(self.arms, self.statuses, strict=True) if status == ON]
+
+    def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on. What that means to the policy: ``Policy.arms_change``.
+
+        >>> session = Session(arms=["red", "blue"])
+        >>> session.add_arm("green")
+        >>> session.disable_arm("red")
+        >>> session.available
+        ['blue', 'green']
+        """
+        self._note(arm_changed(self, name, ON, new=True))
+
+    def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled; rewards of Decisions that chose it are still learnt."""
+        self._note(arm_changed(self, name, OFF))
+
+    def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled."""
+        self._note(arm_changed(self, name, ON))
+
+    def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it, and its name is not given to another one."""
+        self._note(arm_changed(self, name, REMOVED))
+
+    @property
+    def forced(self) -> str | None:
+        """The arm that all Decisions get, if one was forced."""
+        arm = self._learner.forced
+        return None if arm is None else self.arms[arm]
+
+    def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm, whatever the policy wants; None lets it choose again. Rewards are learnt.
+
+        >>> session = Session(arms=["red", "blue"])
+        >>> session.force_arm("blue")
+        >>> {decision.arm for decision in session.ask_many(10)}
+        {'blue'}
+        """
+        self._note(forced(self, name))
+
+    @property
+    def holdout(self) -> tuple[float, str] | None:
+        """The share of Decisions that is held out and the arm that they get, if any."""
+        found = self._learner.holdout
+        return None if found is None else (found[0], self.arms[found[1]])
+
+    def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it. ``lift`` compares.
+
+        >>> session = Session(arms=["red", "blue"])
+        >>> session.hold_out(0.1, "red")
+        >>> session.holdout
+        (0.1, 'red')
+        """
+        self._note(held_out(self, share, arm))
+
+    def lift(self) -> Lift:
+        """What the policy gains over the holdout, of all rewards since there is one."""
+        return self._strata.lift()
+
+    def _count(self, came: Iterable[tuple[int, int, float]]) -> None:
+        """Rewards of Decisions made while some were held out are compared."""
+        for step, _, reward in came:
+            share = next((share for first, share in reversed(self._holdouts) if first <= step), 0.0)
+            if share > 0.0:
+                self._strata.add(step, self._learner.is_held_out(step, share), reward)
+
+    def _note(self, event: Event | None) -> None:
+        if event is not None:
+            self.apply(event)
 
     # Why
+
+    def belief(self) -> Belief:
+        """What the policy thinks of the arms now."""
+        return self._learner.belief(self._learner.player, len(self.arms))
 
     def explain(self, decision: Decision | str) -> Explanation:
         """Why that arm: what the policy knew and believed at that Decision."""
@@ -254,9 +353,19 @@ class Session:
         else:
             raise TooOldError(f"{id!r} is older than the last {self.remember:,} answered Decisions: ask the Store")
         try:
-            return explain_choice(self._learner, self.arms, id, step, arm, learnt, probability)
+            learner, statuses = self._learner_of(step)
+            return explain_choice(learner, self.arms, statuses, id, step, arm, learnt, probability)
         except InputError as error:
             raise TooOldError(f"{id!r} is too old for this Session to explain ({error}): ask the Store") from None
+
+    def _learner_of(self, step: int) -> tuple[Learner, list[str]]:
+        """Who chose at that step, and what arms were then."""
+        if step > self._since:
+            return self._learner, self.statuses
+        for before, last, learner, statuses in self._eras:
+            if before < step <= last:
+                return learner, statuses
+        raise InputError("arms or policy have changed since")
 
     # Events: a Session is the fold of its log
 
@@ -268,8 +377,8 @@ class Session:
                     f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
                 )
             self._apply_asked([event])
-        elif isinstance(event, Changed | Corrected | Rewound):
-            self._apply_change(event)
+        elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound):
+            apply_change(self, event)
         elif not isinstance(event, Told | Settled):
             raise InputError(
                 f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
@@ -279,26 +388,6 @@ class Session:
             if id not in self._open:
                 raise InputError(f"the log settles step {event.step}, which is not open")
             self._apply_rewards([id], [event])
-
-    def _apply_change(self, event: Changed | Corrected | Rewound) -> None:
-        """A correction is noted here; the rewards before it were those that it says (``amended``)."""
-        if isinstance(event, Corrected):
-            if not 1 <= event.step <= self.step or f"{self.name}-{event.step}" in self._open:
-                raise InputError(f"the log corrects step {event.step}, which has no reward yet")
-        else:
-            latest = math.inf
-            if isinstance(event, Changed):
-                self.timeout, self.default_reward, self.reward_range, _ = event
-            else:
-                latest = self.time = event.time
-            for id, (asked, learnt) in self._open.items():
-                at = min(asked.time, latest)
-                due = None if self.timeout is None else at + self.timeout
-                self._open[id] = asked._replace(time=at, due=due), learnt
-        self.changes += 1
-        self.time = max(self.time, event.time)
-        if self.journal is not None:
-            self.journal.append(event)
 
     def _apply_asked(self, events: list[Asked]) -> list[str]:
         prefix = f"{self.name}-"
@@ -322,6 +411,8 @@ class Session:
         # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
         # It comes first: a policy that fails leaves the Session as it was.
         self._learner.take(came, self.step - 2 * self.most_open)
+        if self._holdouts:
+            self._count(came)
         for (asked, learnt), event in zip(map(self._open.pop, ids), events, strict=True):
             step, arm, _, _, probability = asked
             _, reward, time = event
@@ -358,8 +449,7 @@ class Session:
         return in_a_line(f"Session {self.name}", self._facts())
 
     def _repr_html_(self) -> str:
-        now = self._learner.past(self.learnt)
-        return as_html(f"Session {self.name}", self._facts(), self.arms, now.stage.policy.belief(now.state))
+        return as_html(f"Session {self.name}", self._facts(), self.arms, self.belief())
 
     def _facts(self) -> dict[str, Any]:
         counts = {"asked": self.step, "learnt": self.learnt, "open": self.open}
@@ -381,22 +471,6 @@ class Session:
             self.reward_range is None or self.reward_range[0] <= reward <= self.reward_range[1]
         )
 
-    def _judge(self, id: Any, reward: Any, meant: dict[str, float], now: float) -> Outcome:
-        if not (isinstance(id, str) and is_reward(reward)):
-            return Outcome.INVALID if step_of(id, self.name) else Outcome.UNKNOWN
-        if id in meant:
-            return AGAIN if meant[id] == reward else Outcome.CONFLICT
-        if id in self._open:
-            due = self._open[id][0].due
-            if due is not None and due <= now:
-                return Outcome.EXPIRED  # it will be settled in its turn
-            return NEW if self.reward_range is None or self.takes(reward) else Outcome.INVALID
-        step = step_of(id, self.name)
-        if step in self._closed:
-            told = self._closed[step][2]
-            return Outcome.EXPIRED if told is None else AGAIN if told == reward else Outcome.CONFLICT
-        return Outcome.EXPIRED if step and step <= self.step else Outcome.UNKNOWN
-
     def remembers(self, id: str) -> bool:
         """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""
         return id in self._open or step_of(id, self.name) in self._closed
@@ -408,22 +482,4 @@ class Session:
 
     def refusal(self, outcome: Outcome, id: Any, reward: Any) -> InputError:
         """The error that says why such a reward is not taken."""
-        if outcome is Outcome.INVALID and is_reward(reward) and self.reward_range is not None:
-            low, high = self.reward_range
-            return InputError(
-                f"a reward of {self.name!r} is between {low:g} and {high:g}, as was declared; got {shown(reward)}. "
-                "Tell rewards on that scale, or change reward_range"
-            )
-        if outcome is Outcome.INVALID:
-            return InputError(
-                f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}"
-            )
-        if outcome is Outcome.UNKNOWN:
-            return UnknownDecisionError(
-                f"there is no Decision {shown(id)} here: ids are {self.name}-1 to {self.name}-{self.step}"
-            )
-        if outcome is Outcome.CONFLICT:
-            return ConflictError(f"Decision {id!r} has another reward already, and keeps it; got {reward!r}")
-        return ExpiredError(
-            f"Decision {id!r} was settled without this reward: its time was up, or it is long forgotten"
-        )
+        return refusal(self, outcome, id, reward)

@@ -29,7 +29,7 @@ def pack_session(session: Session) -> bytes:
     header = {
         "policy": describe(session.policy),
         "settings": {
-            "arms": session.arms,
+            "arms": [session.arms[arm] for arm in learner.places],
             "seed": session.seed,
             "timeout": session.timeout,
             "default_reward": session.default_reward,
@@ -44,7 +44,18 @@ def pack_session(session: Session) -> bytes:
         "most_open": session.most_open,
         "learnt": learner.learnt,
         "unknown": sorted(learner.unknown),
+        "arms": session.arms,
+        "statuses": session.statuses,
+        "since": session._since,
+        "places": learner.places,
+        "late": sorted(learner.late),
+        "era": learner.era,
+        "forced": learner.forced,
+        "holdout": learner.holdout,
+        "holdouts": session._holdouts,
+        "strata": [session._strata.width, list(session._strata.blocks.items())],
     }
+    # The policy in the settings begins with the arms that it knows; which ones they are is told behind.
     aside = learner.aside if isinstance(learner, InTurnLearner) else []
     return pack(
         header,
@@ -57,6 +68,7 @@ def pack_session(session: Session) -> bytes:
             ],
             CLOSED,
         ),
+        recent=np.array(list(learner.recent), ASIDE),
         aside=np.array([(step, arm, r) for arm, queue in enumerate(aside) for step, r in queue], ASIDE),
     )
 
@@ -78,11 +90,22 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         for step, arm, learnt, reward, p in arrays["closed"].tolist():
             session._closed[step] = (arm, learnt, _absent(reward), _absent(p))
         learner, aside = session._learner, arrays["aside"].tolist()
+        session.arms = header.get("arms", session.arms)
+        session.statuses = header.get("statuses", session.statuses)
+        session._since = header.get("since", 0)
+        learner.era, learner.late = header.get("era", 0), set(header.get("late", ()))
+        learner.forced = header.get("forced")
+        learner.holdout = tuple(header["holdout"]) if header.get("holdout") else None
+        session._holdouts = [(first, share) for first, share in header.get("holdouts", ())]
+        session._strata.width, blocks = header.get("strata", (session._strata.width, ()))
+        session._strata.blocks = dict(blocks)
+        learner.recent.extend(arrays["recent"].tolist() if "recent" in arrays else ())
+        learner.resume_places(header.get("places", learner.places), session.statuses)
     except KeyError as error:
         raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
     except (AttributeError, TypeError) as error:
         raise InputError(f"this is not a snapshot of a Session: {error}") from error
-    first = session.policy.stage(header["learnt"]).policy.init(len(session.arms))
+    first = session.policy.stage(header["learnt"]).policy.init(learner.n_arms)
     state = unpack_state(arrays, first, "a Session")
     learner.resume(state, header["learnt"], header["unknown"], aside)
     return session

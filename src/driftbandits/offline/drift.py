@@ -52,7 +52,8 @@ def estimate_drift(rewards: Any, arms: Any = None, *, columns: Mapping[str, str]
     if np.ma.is_masked(rewards) or np.ma.is_masked(arms):
         raise InputError("rewards and arms must all be known, and some are masked: leave those steps out")
     if not np.isfinite(values).all():
-        raise InputError("every reward must be a finite number")
+        wrong = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise InputError(f"every reward must be a finite number; that of step {wrong + 1} is {values[wrong]:g}")
     if which.dtype.kind == "O":
         which = np.array([str(arm) for arm in which])
     if which.dtype.kind not in "iuU" or (which.dtype.kind == "i" and len(which) and which.min() < 0):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import LARGEST_REWARD
+from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._common.frames import as_polars, is_frame
 from driftbandits.errors import InputError
 from driftbandits.offline.walks import DriftEstimate, fit_drift
@@ -72,20 +72,25 @@ def read_log(
     if is_frame(source):
         return _checked(_renamed(as_polars(source), columns, "the log"), "the log")
     if not isinstance(source, (str, os.PathLike)):
-        raise InputError(f"a log is a file or a data frame; got {type(source).__name__}")
+        raise InputError(f"a log is a file or a data frame; got {shown(source)}")
     file = Path(source)
     if file.suffix.lower() not in ENDINGS:
         raise InputError(f"cannot read {file}: the name of a log must end in {', '.join(ENDINGS)}")
     if not file.is_file():
         what = "it is a directory" if file.is_dir() else "there is no such file"
-        raise InputError(f"cannot read {file}: {what}. Give the path of a log.")
+        raise InputError(f"cannot read {file}: {what}; give the path of a log")
     if file.stat().st_size == 0:
-        raise InputError(f"cannot read {file}: the file is empty. Export the log again.")
+        raise InputError(f"cannot read {file}: the file is empty; export the log again")
     return _checked(_renamed(_frame(file), columns, str(file)), str(file))
 
 
 def _renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, where: str) -> pl.DataFrame:
     """The columns that a log needs, by the names that this package has for them."""
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InputError(
+            f'columns must map our names to those of the log, as in {{"step": "time", "arm": "variant"}}; '
+            f"got {shown(columns)}"
+        )
     for ours, theirs in (columns or {}).items():
         if ours not in (*NEEDED, "probability"):
             raise InputError(f"columns maps step, arm, reward and probability to the log's names; got {ours!r}")
@@ -119,7 +124,7 @@ def _checked(frame: pl.DataFrame, where: str) -> Log:
         has = ", ".join(frame.columns) or "none"
         raise InputError(
             f"{where} has no column {missing[0]!r}; a log needs step, arm and reward, or columns= to say what it calls "
-            f"them. Its columns: {has}"
+            f"them; its columns: {has}"
         )
     if len(frame) == 0:
         raise InputError(f"{where} has no rows: there is nothing to replay")

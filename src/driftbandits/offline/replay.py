@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import LARGEST_REWARD, check_drift, check_seed, check_whole
+from driftbandits._common.checks import (
+    LARGEST_REWARD,
+    check_drift,
+    check_flag,
+    check_seed,
+    check_whole,
+    is_reward,
+    shown,
+)
 from driftbandits._common.threads import cores, in_threads
 from driftbandits.errors import InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
@@ -73,8 +81,13 @@ def replay(
     """
     replicates, seed = check_whole("replicates", replicates, 2), check_seed(seed)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
-    if missing is not None and not -LARGEST_REWARD <= missing <= LARGEST_REWARD:
-        raise InputError(f"missing must be a finite number, what a reward that never came is worth; got {missing!r}")
+    progress = check_flag("progress", progress, optional=True)
+    drift = None if drift is None else check_drift(drift)
+    if missing is not None and not is_reward(missing):
+        raise InputError(
+            f"missing must be a finite number, at most {LARGEST_REWARD:g} in size: what a reward that never came is "
+            f"worth; got {shown(missing)}"
+        )
     log = read_log(log, columns)
     rows = evidence(log, logged, missing)
     learners = _learners(policies, log, rows, drift)
@@ -124,7 +137,7 @@ def _learners(policies: Any, log: Log, rows: Evidence, drift: float | None) -> d
     if learners and usable < FEWEST:
         raise InputError(
             f"a replay could use about {usable:.0f} of {len(rows):,} rows, fewer than {FEWEST}: the least probability "
-            f"in the log is {rows.least:.3g}, and every arm can only be used as often as that. A longer log is needed, "
+            f"in the log is {rows.least:.3g}, and every arm can only be used as often as that; take a longer log, "
             f"or one in which every arm has a chance of at least {FEWEST / len(rows):.2g} at every step"
         )
     return learners
@@ -136,5 +149,5 @@ def _made(name: str, log: Log, rows: Evidence, drift: float | None) -> Any:
         raise InputError("Oracle can't be replayed: it knows the means, and a log holds only rewards")
     known: dict[str, Any] = {"horizon": max(1, round(rows.least * len(rows)))}
     if name in POLICIES and "drift" in {field.name for field in fields(POLICIES[name])}:  # type: ignore[arg-type]
-        known["drift"] = min(1.0, (log.drift.high if drift is None else check_drift(drift)) / rows.least)
+        known["drift"] = min(1.0, (log.drift.high if drift is None else drift) / rows.least)
     return make_policy(name, **known)

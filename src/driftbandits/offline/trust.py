@@ -12,6 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.checks import shown
 from driftbandits._compile.kernels import loop
 from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
@@ -80,7 +81,7 @@ def evidence(log: Log, logged: str | None = None, missing: float | None = None) 
     if certain.mean() > MOST_CERTAIN:
         raise InputError(
             f"at {certain.mean():.0%} of its steps the log's policy had no choice (probability 1), so it does not show "
-            f"what other arms would have earned. At most {MOST_CERTAIN:.0%} may be so: give every arm a chance at "
+            f"what other arms would have earned; at most {MOST_CERTAIN:.0%} may be so: give every arm a chance at "
             "every step, say 1 in 20, and log it"
         )
     if certain.any():
@@ -94,16 +95,16 @@ def evidence(log: Log, logged: str | None = None, missing: float | None = None) 
 
 
 def _probability(log: Log, logged: str | None) -> Array:
-    if logged not in (None, "uniform"):
-        raise InputError(f"logged must be 'uniform', or left out; got {logged!r}")
+    if logged is not None and not (isinstance(logged, str) and logged == "uniform"):
+        raise InputError(f"logged must be 'uniform', or left out; got {shown(logged)}")
     if log.probability is not None:
         if logged:
             raise InputError("the log has probabilities of its own: leave logged='uniform' out, or remove that column")
         return log.probability
     if not logged:
         raise InputError(
-            "the log has no probabilities, so it can't be told how its choices and the rewards hang together. Log the "
-            "probability of each choice; or, if every arm had the same chance whatever the rewards were, say "
+            "the log has no probabilities, so how its choices depend on the rewards is not known: log the "
+            "probability of each choice, or, if every arm had the same chance whatever the rewards were, say "
             "logged='uniform' (--logged uniform), which is then tested"
         )
     return np.full(len(log), 1.0 / log.n_arms)
@@ -131,7 +132,7 @@ def _check_missing(log: Log, came: Array) -> None:
         others = np.delete(lost, worst, 1).sum() / max(np.delete(size, worst, 1).sum(), 1)
         raise InputError(
             f"{share:.1%} of the rewards of arm {log.names[worst]!r} never came, {others:.1%} of the others': leaving "
-            "them out would favour an arm. Say what a reward that never came is worth, as in missing=0 (--missing 0)"
+            "them out would favour an arm; say what a reward that never came is worth, as in missing=0 (--missing 0)"
         )
 
 
@@ -148,7 +149,7 @@ def _check_chances(log: Log, used: Array, probability: Array, claim: str) -> Non
     arm, test = (int(index) for index in np.unravel_index(np.abs(z).argmax(), z.shape))
     if _chance_of(float(z[arm, test])) < RARE / z.size:
         raise InputError(
-            f"{claim}: arm {log.names[arm]!r} {CONTRADICTIONS[test]} ({z[arm, test]:+.1f} standard errors). Log the "
+            f"{claim}: arm {log.names[arm]!r} {CONTRADICTIONS[test]} ({z[arm, test]:+.1f} standard errors); log the "
             "probability with which an arm was chosen at that step, and give every arm a chance at every step"
         )
 

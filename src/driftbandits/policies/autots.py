@@ -96,6 +96,7 @@ class AutoTS(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and the slowest and the fastest steady gain among those that drift."""
@@ -113,7 +114,7 @@ class AutoTS(Policy):
         every_arm = (n_arms, FILTERS)
         return AutoTSState(
             records(1, **RUN, **VALUES),
-            records(n_arms, **ARM),
+            records(n_arms, **ARM, off="i8"),
             walk,
             prior,
             prior.copy(),
@@ -122,6 +123,12 @@ class AutoTS(Policy):
             np.zeros(every_arm),
             np.tile(prior, (n_arms, 1)),
         )
+
+    def add_arm(self, state: AutoTSState) -> AutoTSState:
+        """A new arm is expected to drift as the pool does: its weights are the pool's. Its noise is that of all."""
+        state = super().add_arm(state)
+        state.weight[-1] = state.pool
+        return state
 
     def belief(self, state: AutoTSState) -> Belief:
         """Mean and deviation of the mixture that ``select`` draws from, and more where few rewards tell little.
@@ -155,6 +162,8 @@ class AutoTS(Policy):
         best, largest = 0, -np.inf
         for index in range(len(state.arms)):
             arm = state.arms[index]
+            if arm.off:
+                continue
             if arm.last == 0:
                 return index
             away = run.t + 1 - arm.last

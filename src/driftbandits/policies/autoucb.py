@@ -23,12 +23,17 @@ from driftbandits.policies._parts.bank import (
     SLOWEST_SLOPE,
     SPREAD,
     VARIANCE,
+    WALK,
     WALKS,
     WEIGHT,
+    fast_share,
     first_reward,
+    half,
     learn,
     look_ahead,
     new_bank,
+    shake,
+    slope_ahead,
     total,
 )
 from driftbandits.policies._parts.belief import Belief, Crossing, gaussian_belief
@@ -44,7 +49,7 @@ from driftbandits.policies._parts.learnt_noise import (
     switched_share,
     switching_after,
 )
-from driftbandits.policies._parts.posteriors import beta_moments
+from driftbandits.policies._parts.posteriors import beta_moments, draw_beta
 from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.5
@@ -54,6 +59,14 @@ LOOKS = 20.0
 the best of them would be good enough."""
 FRESH = 16
 """An index is computed anew when its arm has been away for longer by one part in so many."""
+HAZARD = 1e-7
+"""The smallest weight in the watch: about how likely a jump is at a step."""
+ALARM, CALM = 0.5, 0.1
+"""What fast walks weigh in the watch when means have jumped, and when the jump is over."""
+PATIENCE = 20.0
+"""When rewards come later than this, in rewards, choices are drawn."""
+FORGIVEN = 1e-4
+"""How fast it is forgotten that rewards came late, a reward."""
 
 
 class AutoUCBState(NamedTuple):
@@ -74,7 +87,9 @@ class AutoUCB(Policy):
     arm has eight that assume it to have a slope. They predict arms that are left alone, also across the moment when one
     overtakes another. And AutoUCB draws nothing: it pulls the arm with the highest bound, the mean that can hardly be
     exceeded. Draws keep paying for information that expires when means drift. To be safe from a filter that is sure and
-    wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won.
+    wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won. When
+    rewards show that means have jumped, all arms forget half of what they know. When rewards come late, a bound would
+    give many choices to one arm before it learns of the first: then AutoUCB draws after all, from the same filters.
 
     In detail: v is the variance of an arm's noise, learnt as in AutoTS, with whom AutoUCB also shares how weights learn
     and switch, how outliers are limited, and how coins are recognised and predicted. A walk j is AutoTS's filter j. A
@@ -106,8 +121,19 @@ class AutoUCB(Policy):
     anew after a pull of the arm, and else in turn, one arm a step, once n has grown by a sixteenth. At first every arm
     is pulled once; among equals, the arm pulled least recently.
 
-    Choices don't depend on the unit or the origin of rewards, and on no random number. ``docs/autoucb.md`` has reasons
-    and figures.
+    Jumps: the *watch* is one more set of weights of the walks. They begin at 8^(-j), are multiplied by the density of
+    every reward, sum to one, and then each grows by 10^-7, so that none is ever too small to come back. There is an
+    alarm when the three fastest walks weigh more than 1/2 in it, and the next one only after they weighed less than
+    1/10. At an alarm every arm gives half of its weights to the watch's. What comes with them has the mean of all
+    filters, and their variance and v more. All indices are computed anew.
+
+    Late rewards: when a reward comes of another arm than AutoUCB would choose now, it was chosen earlier. The length L
+    of the longest run of such rewards, forgotten at a rate of 10^-4 a reward, is how late they come. While L > 20 each
+    arm draws a filter by weight and a mean from it, L steps further ahead, as AutoTS does, and the arm with the largest
+    is pulled.
+
+    Choices don't depend on the unit or the origin of rewards, and while rewards come at once, on no random number.
+    ``docs/autoucb.md`` has reasons and figures.
 
     It must know nothing: not T, not the drift, not the noise. A step costs O(K + 16), of which K are comparisons.
 
@@ -120,9 +146,16 @@ class AutoUCB(Policy):
 
     def init(self, n_arms: int) -> AutoUCBState:
         self.check_arms(n_arms)
-        run = records(1, **RUN, **VALUES, turn="i8", deviations="f8", looks="f8")
+        counts = {"turn": "i8", "best": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
+        values = {"deviations": "f8", "looks": "f8", "hazard": "f8", "patience": "f8"}
+        run = records(1, **RUN, **VALUES, **counts, **values)
         state = AutoUCBState(run, records(n_arms, **ARM, index="f8", due="i8"), *new_bank(n_arms))
-        state.run.deviations, state.run.looks = DEVIATIONS, LOOKS
+        state.run.deviations, state.run.looks, state.run.hazard, state.run.patience = (
+            DEVIATIONS,
+            LOOKS,
+            HAZARD,
+            PATIENCE,
+        )
         return state
 
     def parameters(self, n_arms: int) -> dict[str, float]:
@@ -143,18 +176,14 @@ class AutoUCB(Policy):
         return gaussian_belief(mean, deviation)._replace(slope=slope, crossing=_crossing(state, mean))
 
     def select(self, state: AutoUCBState, rng: np.random.Generator) -> int:
-        best, largest = 0, -np.inf
-        for index in range(len(state.arms)):
-            arm = state.arms[index]
-            if arm.last == 0:
-                return index
-            if arm.index > largest or (arm.index == largest and arm.last < state.arms[best].last):
-                best, largest = index, arm.index
-        return best
+        run = state.run[0]
+        return _draw(state, rng) if run.late > run.patience else run.best
 
     def update(self, state: AutoUCBState, arm: int, reward: float) -> None:
         run, mine = state.run[0], state.arms[arm]
         run.t += 1
+        run.streak = 0 if arm == run.best else run.streak + 1
+        run.late = max((1.0 - FORGIVEN) * run.late, float(run.streak))
         count_values(run, mine, reward)
         if mine.last == 0:
             first_reward(state.bank[arm], state.shared, reward)
@@ -170,11 +199,73 @@ class AutoUCB(Policy):
         run.turn = turn
         if turn < 2 or mine.pulls < POOLED_PULLS:
             run.noise = pooled_noise(run, state.arms)
+        fast = fast_share(state.shared)
+        if fast > ALARM and run.alarm == 0:
+            run.alarm = 1
+            _shake_all(state)
+        elif fast < CALM:
+            run.alarm = 0
         mine.index = _index(run, mine, state.bank[arm], state.shared)
         other = state.arms[turn]
         if other.last > 0 and run.t >= other.due:
             other.index = _index(run, other, state.bank[turn], state.shared)
             other.due = run.t + 1 + (run.t - other.last) // FRESH
+        run.best = _best(state.arms)
+
+
+@kernel
+def _best(arms: Records) -> int:
+    """The arm with the highest index; one that was never pulled before all others."""
+    best, largest = 0, -np.inf
+    for index in range(len(arms)):
+        arm = arms[index]
+        if arm.last == 0:
+            return index
+        if arm.index > largest or (arm.index == largest and arm.last < arms[best].last):
+            best, largest = index, arm.index
+    return best
+
+
+@kernel
+def _shake_all(state: AutoUCBState) -> None:
+    """Means have jumped: every arm forgets half of what it knows, and all indices are computed anew."""
+    for index in range(len(state.arms)):
+        arm = state.arms[index]
+        if arm.last > 0:
+            shake(state.run[0], arm, state.bank[index], state.shared)
+            arm.index = _index(state.run[0], arm, state.bank[index], state.shared)
+
+
+@kernel
+def _draw(state: AutoUCBState, rng: np.random.Generator) -> int:
+    """The arm with the largest draw: of a filter by weight, and of a mean from it."""
+    run, shared = state.run[0], state.shared
+    best, largest = 0, -np.inf
+    for index in range(len(state.arms)):
+        arm, row = state.arms[index], state.bank[index]
+        if arm.last == 0:
+            return index
+        steps = run.t + 1 + int(run.late) - arm.last
+        away, switched = float(steps), switched_share(run.switching, steps)
+        left, j = rng.random(), 0
+        while j < FILTERS - 1:
+            left -= switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
+            if left < 0.0:
+                break
+            j += 1
+        if j < WALKS:
+            mean, spread = row[MEAN + j], row[SPREAD + j] + shared[WALK + j] * away
+        else:
+            mean, spread = slope_ahead(row, shared, away, j - WALKS)
+        if run.coin:
+            p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)
+            drawn = draw_beta(p / spread, (1.0 - p) / spread, rng)
+        else:
+            noise = arm_noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+            drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
+        if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
+            best, largest = index, drawn
+    return best
 
 
 @kernel
@@ -187,7 +278,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
     square = run.deviations * run.deviations
     if run.coin:
         per_range = 1.0 / (run.high - run.low)
-        for j in range(FILTERS):
+        for j in range(2 * half(row)):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
             p = min(max((shared[MEAN + j] - run.low) * per_range, 0.0), 1.0)
             c = shared[SPREAD + j]
@@ -199,7 +290,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
         bound = total(shared, PART)
     else:
         base = row[MEAN]
-        for j in range(FILTERS):
+        for j in range(2 * half(row)):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
             offset = shared[MEAN + j] - run.center
             variance = (noise + offset * offset * unsure) * shared[SPREAD + j]

@@ -16,6 +16,13 @@ from driftbandits._compile.player import ENDLESS, Stage
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief
 
+ARMS_CHANGE = {
+    "native": "all it learnt stays; a new arm begins with what all arms have told",
+    "snoozed": "an arm that is off is snoozed from outside; those that it had snoozed wake up",
+    "anew": "it begins anew with the arms that are there, and learns their last rewards again",
+}
+"""What a policy does when arms come and go."""
+
 Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
 
 
@@ -53,6 +60,9 @@ class Policy(Compiled):
     any_order: ClassVar[bool] = False
     """Whether ``update`` may be told any arm at any time, chosen or not: then rewards can be learnt as they come."""
 
+    arms_change: ClassVar[str] = "anew"
+    """What becomes of what it learnt when arms come and go, a key of ``ARMS_CHANGE``."""
+
     def init(self, n_arms: int) -> State:
         """The State before the first step."""
         raise NotImplementedError
@@ -79,6 +89,19 @@ class Policy(Compiled):
 
     def seed(self, state: Any, rng: np.random.Generator) -> None:
         """Draw what ``update`` will need by chance and has no generator for, before the first step; often nothing."""
+
+    def add_arm(self, state: Any) -> Any:
+        """The same State with one arm more, of which nothing is known; for policies that don't begin anew.
+
+        What was chosen for the number of arms at first, such as a window, stays.
+        """
+        n_arms = len(state.arms)
+        before, after = self.init(n_arms), self.init(n_arms + 1)
+        return type(state)(*map(_with_arm, state, before, after))
+
+    def set_arm(self, state: Any, arm: int, on: bool) -> None:
+        """Whether the arm may be chosen from now on; for policies that don't begin anew."""
+        state.arms[arm].off = not on
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the policy chose to run with (window, gamma, ...), by name; known before it runs."""
@@ -117,6 +140,14 @@ class Policy(Compiled):
             wanted = f"exactly {low}" if low == high else f"at least {low}"
             another = "another policy, such as SnoozeItK" if low == high else "more arms"
             raise InputError(f"{type(self).__name__} is defined for {wanted} arms, not for {n_arms}: take {another}")
+
+
+def _with_arm(array: Any, before: Any, after: Any) -> Any:
+    """An array of a State with one arm more, if its length is a matter of the number of arms."""
+    if before.shape == after.shape:
+        return array.copy()
+    after[: len(before)] = array
+    return after
 
 
 def records(length: int, **columns: str) -> Records:

@@ -62,6 +62,7 @@ class DriftUCB(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     horizon: int
     drift: float
@@ -95,15 +96,16 @@ class DriftUCB(Policy):
         self.check_arms(n_arms)
         columns = {"filled": "i8", "reward": "f8", "time": "f8", "older_reward": "f8", "older_time": "f8"}
         blocks = records(n_arms * self._sizes(), **columns).reshape(n_arms, -1)
-        state = DriftUCBState(records(1, t="i8", coin="i8"), records(n_arms, index="f8"), self._radii(n_arms), blocks)
+        arms = records(n_arms, index="f8", off="i8")
+        state = DriftUCBState(records(1, t="i8", coin="i8"), arms, self._radii(n_arms), blocks)
         state.run.coin = self.kl == "bernoulli"
         state.arms.index = np.inf
         return state
 
     def select(self, state: DriftUCBState, rng: np.random.Generator) -> int:
-        best = 0
-        for arm in range(1, len(state.arms)):
-            if state.arms[arm].index > state.arms[best].index:
+        best = -1
+        for arm in range(len(state.arms)):
+            if state.arms[arm].off == 0 and (best < 0 or state.arms[arm].index > state.arms[best].index):
                 best = arm
         return best
 

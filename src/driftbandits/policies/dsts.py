@@ -45,6 +45,7 @@ class DSTS(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     horizon: int | None = None
     changes: int | None = None
@@ -78,6 +79,8 @@ class DSTS(Policy):
         scale = 1.0 / state.run[0].weight
         best, best_draw = 0, -np.inf
         for arm in range(len(state.arms)):
+            if state.arms[arm].off:
+                continue
             count, mean, deviation = scale * state.arms[arm].count, scale * state.arms[arm].total, self.cap
             if count >= FORGOTTEN:
                 mean /= count

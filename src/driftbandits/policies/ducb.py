@@ -38,6 +38,7 @@ class DUCB(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     drift: float | None = None
     discount: float | None = None

@@ -50,6 +50,7 @@ class KalmanTS(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     drift: float
     sigma: float = 0.5
@@ -67,7 +68,7 @@ class KalmanTS(Policy):
     def init(self, n_arms: int) -> KalmanTSState:
         self.check_arms(n_arms)
         run = records(1, t="i8", walk="f8", beta="i8")
-        state = KalmanTSState(run, records(n_arms, estimate="f8", spread="f8", last="i8"))
+        state = KalmanTSState(run, records(n_arms, estimate="f8", spread="f8", last="i8", off="i8"))
         state.run.walk = self.parameters(n_arms)["gain"] ** 2
         state.run.beta = self.posterior == "beta"
         return state
@@ -84,6 +85,8 @@ class KalmanTS(Policy):
         best, largest = 0, -np.inf
         for index in range(len(state.arms)):
             arm = state.arms[index]
+            if arm.off:
+                continue
             if arm.last == 0:
                 return index
             spread = arm.spread + run.walk * (run.t + 1 - arm.last)

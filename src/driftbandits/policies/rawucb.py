@@ -54,6 +54,7 @@ class RAWUCB(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     alpha: float = 1.4
     sigma: float = 0.5
@@ -70,7 +71,7 @@ class RAWUCB(Policy):
         self.check_arms(n_arms)
         state = RAWUCBState(
             records(1, t="i8", width="f8"),
-            records(n_arms, count="i8", total="f8", hull="i8"),
+            records(n_arms, count="i8", total="f8", hull="i8", off="i8"),
             new_pool(),
             new_vertices(1),
         )
@@ -89,6 +90,8 @@ class RAWUCB(Policy):
         radius = state.run[0].width * math.sqrt(math.log(max(state.run[0].t, 1)))
         best, best_index = 0, -np.inf
         for arm in range(len(state.arms)):
+            if state.arms[arm].off:
+                continue
             if state.arms[arm].count == 0:
                 return arm
             index = _least_bound(state, arm, radius, best_index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -71,11 +71,18 @@ class SnoozeItK(Policy):
     Expected regret is at most ``bounds.snoozeit_k(T, delta, K)``, which is O(T (K delta L)^(1/3)) with a constant that
     is not sharp; see ``docs/proofs-beyond.md``.
 
+    Arms may come and go. An arm that is off is snoozed without end; arms that were snoozed because of it wake up at
+    once. So the snoozes of arms that are there lead, from each arm to the one it was snoozed for, to an active one, and
+    the guarantee holds as it stands: a snoozed arm is never better than all active ones, K being all arms that ever
+    were. An arm that comes back, or is new, is active and forgets all it was compared with.
+
     It must know T and delta, and rewards should be 1/2-sub-Gaussian. With delta = 0 a snooze never ends. A step costs
     O(K) amortised, by convex hulls; memory is O(T).
 
     Citation: this package; after R. Krishnamurthy, A. Gopalan, "On Slowly-varying Non-stationary Bandits", 2021.
     """
+
+    arms_change: ClassVar[str] = "snoozed"
 
     horizon: int
     drift: float
@@ -99,7 +106,7 @@ class SnoozeItK(Policy):
         rule = records(1, threshold="f8", radius="f8")
         for name, value in self.parameters(n_arms).items():
             rule[name] = value
-        arms = new_arms(n_arms, active="i8", wake="f8", since="i8", better="i8", window="i8", lead="f8")
+        arms = new_arms(n_arms, active="i8", wake="f8", since="i8", better="i8", window="i8", lead="f8", off="i8")
         arms.active = 1
         event = {"count": "i8", "start": "i8", "passed": "i8", "arm": "i8", "behind": "i8", "window": "i8"}
         state = SnoozeItKState(
@@ -116,6 +123,31 @@ class SnoozeItK(Policy):
         state.run.wake = np.inf
         return state
 
+    def add_arm(self, state: SnoozeItKState) -> SnoozeItKState:
+        """A new arm is active, and compared with others from its first pull on."""
+        old, new = state, self.init(len(state.arms) + 1)
+        K = len(old.arms)
+        new.arms[:K] = old.arms
+        new.pairs.start = old.run[0].t
+        new.pairs.reshape(K + 1, K + 1)[:K, :K] = old.pairs.reshape(K, K)
+        new.sides.reshape(K + 1, K + 1, 2)[:K, :K] = old.sides.reshape(K, K, 2)
+        kept = {name: getattr(old, name).copy() for name in ("rule", "run", "pulls", "pool", "vertices", "event")}
+        new = new._replace(**kept)
+        new.run[0].next = _least_recently_pulled(new.arms)
+        return new
+
+    def set_arm(self, state: SnoozeItKState, arm: int, on: bool) -> None:
+        """Snooze an arm from outside, or wake it; what was snoozed because of it is awake again."""
+        run, arms = state.run[0], state.arms
+        arms[arm].off, arms[arm].active, arms[arm].wake, arms[arm].since = not on, on, np.inf, run.t
+        forget_pulls(state, arm)
+        if not on:
+            for other in range(len(arms)):
+                if not (arms[other].active or arms[other].off) and arms[other].better == arm:
+                    arms[other].wake = run.t
+        _wake(state)
+        run.next = _least_recently_pulled(arms)
+
     def reserve(self, state: SnoozeItKState, steps: int) -> SnoozeItKState:
         """Room for ``steps`` more pulls, and for the vertices if every point were on its hulls."""
         vertices = with_vertices(state.pool, state.vertices, most_points(state, steps))
@@ -128,7 +160,7 @@ class SnoozeItK(Policy):
         push_waiting(state)
 
     def belief(self, state: SnoozeItKState) -> Belief:
-        asleep = [(index, arm) for index, arm in enumerate(state.arms) if not arm.active]
+        asleep = [(index, arm) for index, arm in enumerate(state.arms) if not (arm.active or arm.off)]
         return Belief(
             snoozed=tuple(
                 Snooze(index, int(arm.better), float(arm.lead), int(arm.window), int(arm.since), float(arm.wake))
@@ -209,7 +241,7 @@ def _wake(state: SnoozeItKState) -> None:
     run, arms = state.run[0], state.arms
     run.wake = np.inf
     for arm in range(len(arms)):
-        if arms[arm].active == 0:
+        if arms[arm].active == 0 and arms[arm].off == 0:
             if run.t >= arms[arm].wake:
                 arms[arm].active = 1
                 forget_pulls(state, arm)

@@ -36,6 +36,7 @@ class SWTS(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     drift: float | None = None
     window: int | None = None

@@ -37,6 +37,7 @@ class SWUCB(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     horizon: int | None = None
     drift: float | None = None

@@ -35,6 +35,7 @@ class SWUCBSharp(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     horizon: int | None = None
     drift: float | None = None

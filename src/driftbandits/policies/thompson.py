@@ -34,6 +34,7 @@ class ThompsonSampling(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     posterior: str = "gaussian"
     sigma: float = 1.0
@@ -47,7 +48,7 @@ class ThompsonSampling(Policy):
 
     def init(self, n_arms: int) -> ThompsonSamplingState:
         self.check_arms(n_arms)
-        state = ThompsonSamplingState(records(1, beta="i8"), records(n_arms, count="i8", total="f8"))
+        state = ThompsonSamplingState(records(1, beta="i8"), records(n_arms, count="i8", total="f8", off="i8"))
         state.run.beta = self.posterior == "beta"
         return state
 

@@ -30,10 +30,11 @@ class UCB1(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     def init(self, n_arms: int) -> UCB1State:
         self.check_arms(n_arms)
-        return UCB1State(records(1, t="i8"), records(n_arms, count="i8", total="f8"))
+        return UCB1State(records(1, t="i8"), records(n_arms, count="i8", total="f8", off="i8"))
 
     def select(self, state: UCB1State, rng: np.random.Generator) -> int:
         return highest_index(state.arms, 2.0 * math.log(max(state.run[0].t, 1)))

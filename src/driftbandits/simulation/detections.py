@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.checks import shown
 from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
@@ -55,6 +56,10 @@ def detection_delays(result: Simulation) -> pl.DataFrame:
     """
     import polars as pl
 
+    if not isinstance(result, Simulation):
+        raise InputError(
+            f"detections are those of a Simulation, as simulate(..., events=True) returns it; got {shown(result)}"
+        )
     changes = true_changes(result.instance)
     rows: list[dict[str, Any]] = []
     for name, events in _detectors(result).items():

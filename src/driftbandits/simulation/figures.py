@@ -9,9 +9,9 @@ import numpy as np
 
 from driftbandits._common import plotting as figures
 from driftbandits._common.arrays import Array
+from driftbandits._common.checks import check_choice
 from driftbandits._common.extras import needs
 from driftbandits._common.intervals import mean_interval
-from driftbandits.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +94,6 @@ def plotly_regret(result: Simulation, measure: str, policies: Sequence[str] | st
 def _asked(
     result: Simulation, measure: str, policies: Sequence[str] | str | None
 ) -> tuple[list[str], dict[str, Array]]:
-    if measure not in MEASURES:
-        raise InputError(f"unknown measure {measure!r}; choose one of {', '.join(MEASURES)}")
+    check_choice("measure", measure, MEASURES)
     values: dict[str, Array] = getattr(result, measure)
     return figures.chosen(values, policies), values

@@ -55,7 +55,7 @@ def read_runs(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Runs]:
     except Exception as error:
         raise InputError(f"{path} does not hold a simulation, or was cut short: {error}") from error
     if recipe["format"] != FORMAT:
-        raise InputError(f"{path} has format {recipe['format']}; this version reads format {FORMAT}. Run it again.")
+        raise InputError(f"{path} has format {recipe['format']}; this version reads format {FORMAT}: run it again")
     done: Runs = {name: {} for name in recipe["policies"]}
     for row in table.iter_rows(named=True):
         regret, realised, pulls = (np.array(row[column]) for column in ("regret", "realised", "pulls"))

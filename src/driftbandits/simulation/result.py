@@ -6,13 +6,12 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_path
+from driftbandits._common.checks import check_path, shown
 from driftbandits._common.extras import needs
 from driftbandits._common.files import written_whole
 from driftbandits._common.intervals import mean_interval
@@ -91,8 +90,8 @@ class Simulation:
         """
         import polars as pl
 
-        if baseline not in self.regret:
-            raise InputError(f"no policy is called {baseline!r}; there are {', '.join(self.regret)}")
+        if not isinstance(baseline, str) or baseline not in self.regret:
+            raise InputError(f"no policy is called {shown(baseline)}; there are {', '.join(self.regret)}")
         rows = []
         for name in self.regret:
             if name != baseline:
@@ -188,7 +187,7 @@ class Simulation:
 
         A name that ends in .csv gets the table of ``to_frame`` instead: numbers alone, for other programs.
         """
-        if Path(path).suffix.lower() == ".csv":
+        if check_path("path", path).suffix.lower() == ".csv":
             with written_whole(path) as temporary:
                 self.to_frame().write_csv(temporary)
             return

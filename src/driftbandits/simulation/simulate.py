@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_path, check_seed, check_whole, shown
+from driftbandits._common.checks import check_flag, check_path, check_seed, check_whole, shown
 from driftbandits._common.files import check_writable
 from driftbandits._common.threads import cores
 from driftbandits._common.versions import versions
@@ -71,6 +71,7 @@ def simulate(
     workers = cores() if workers is None else check_whole("workers", workers, 1)
     times = _checkpoint_times(instance.horizon, check_whole("checkpoints", checkpoints, 1))
     _check_size(len(policies), runs, len(times))
+    events, progress = bool(check_flag("events", events)), check_flag("progress", progress, optional=True)
     keep = None if keep is None else check_path("keep", keep)
     numbers = {"seed": seed, "runs": runs, "times": times.tolist(), "events": events, "versions": versions()}
     done: Runs = {name: {} for name in policies}

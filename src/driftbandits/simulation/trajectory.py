@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_seed, check_whole
 from driftbandits._compile.loops import make_record
 from driftbandits._compile.player import Player
-from driftbandits.instances.base import Instance, check_instance
+from driftbandits.instances import Instance
+from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Gaussian, Noise, check_noise
+from driftbandits.policies.registry import make_policy
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
 
 
@@ -26,19 +28,24 @@ class Trajectory(NamedTuple):
     rewards: Array
 
 
-def trajectory(policy: Any, instance: Instance, noise: Noise | None = None, seed: int = 0, run: int = 0) -> Trajectory:
+def trajectory(
+    policy: Any, instance: Instance | str | Any, noise: Noise | None = None, seed: int | None = 0, run: int = 0
+) -> Trajectory:
     """The arms and rewards of run number ``run`` of ``simulate({...: policy}, instance, noise, seed=seed)``, exactly.
 
-    ``noise`` is ``Gaussian(0.5)`` unless given. A compiled policy is played compiled, any other object as it is.
+    Policy and instance may be given as to ``simulate``: by name, or as a table of means. ``noise`` is ``Gaussian(0.5)``
+    unless given. ``seed=None`` takes a new seed each time. A compiled policy is played compiled, any other object as it
+    is.
 
     >>> from driftbandits import instances, policies
     >>> played = trajectory(policies.RoundRobin(), instances.stationary(horizon=5))
     >>> played.arms.tolist(), played.rewards.shape
     ([0, 1, 0, 1, 0], (5,))
     """
-    check_instance(instance)
+    instance = as_instance(instance)
+    policy = make_policy(policy, instance) if isinstance(policy, str) else policy
     noise = check_noise(Gaussian(0.5) if noise is None else noise)
-    seed, run = check_whole("seed", seed, 0), check_whole("run", run, 0)
+    seed, run = check_seed(seed), check_whole("run", run, 0)
     T, K = instance.means.shape
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     player = Player(policy, K, lambda step: own, min(T, COMPILED_CHUNK))

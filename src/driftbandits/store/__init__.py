@@ -25,7 +25,8 @@ A service, which has many experiments and commits for all of them at once, uses 
   ``delete(writer)`` erases an experiment.
 - ``events``, ``amended``, ``reward``, ``outcomes``, ``explain``, ``export``, ``stream`` read the log; that needs no
   writer.
-- ``check``, ``backup``, ``compact`` and ``try_to_write`` are for whoever runs the database.
+- ``set_keep``, ``prune``: for how long events are kept, and erasing those that are older.
+- ``check``, ``repair``, ``backup``, ``compact`` and ``try_to_write`` are for whoever runs the database.
 - ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
   ``save_view``.
 
@@ -47,6 +48,7 @@ from driftbandits.store.errors import (
     DamagedStoreError,
     ExperimentExistsError,
     FencedError,
+    PastRetentionError,
     StoreError,
     StoreUnavailableError,
     UnknownExperimentError,
@@ -67,6 +69,7 @@ __all__ = [
     "Experiment",
     "ExperimentExistsError",
     "FencedError",
+    "PastRetentionError",
     "Store",
     "StoreError",
     "StoreUnavailableError",

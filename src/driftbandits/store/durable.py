@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, TooOldError, id_of, pairs_of, step_of
 from driftbandits.live.explanation import Explanation
+from driftbandits.live.lift import Lift
 from driftbandits.live.session import Session
 from driftbandits.store.errors import StoreError
 
@@ -82,8 +83,36 @@ class DurableSession:
             self._unclear = False
 
     def change(self, **settings: Any) -> None:
-        """Change ``timeout``, ``default_reward`` or ``reward_range``, from now on and for open Decisions."""
+        """As ``Session.change``: timeout, default_reward, reward_range, explore or policy."""
         self._durably(lambda session: session.change(**settings))
+
+    def add_arm(self, name: str) -> None:
+        """A new arm, from the next ask on."""
+        self._durably(lambda session: session.add_arm(name))
+
+    def disable_arm(self, name: str) -> None:
+        """Don't choose an arm until it is enabled."""
+        self._durably(lambda session: session.disable_arm(name))
+
+    def enable_arm(self, name: str) -> None:
+        """Choose an arm again that was disabled."""
+        self._durably(lambda session: session.enable_arm(name))
+
+    def remove_arm(self, name: str) -> None:
+        """Never choose an arm again. The log keeps it."""
+        self._durably(lambda session: session.remove_arm(name))
+
+    def force_arm(self, name: str | None) -> None:
+        """Give all Decisions this arm, whatever the policy wants; None lets the policy choose again."""
+        self._durably(lambda session: session.force_arm(name))
+
+    def hold_out(self, share: float, arm: str | None = None) -> None:
+        """Give this share of Decisions always the same arm, by chance; 0 ends it."""
+        self._durably(lambda session: session.hold_out(share, arm))
+
+    def lift(self) -> Lift:
+        """What the policy gains over the holdout."""
+        return self._durably(lambda session: session.lift())
 
     def settle(self) -> list[Settled]:
         """Settle the Decisions whose time is up, as ``ask`` and ``tell`` do by themselves."""

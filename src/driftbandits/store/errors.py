@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from driftbandits.errors import DriftbanditsError, InputError
+from driftbandits.live.decisions import TooOldError
 
 
 class StoreError(DriftbanditsError):
@@ -32,6 +33,10 @@ class UnknownExperimentError(StoreError, InputError):
 
 class ExperimentExistsError(StoreError, InputError):
     """An experiment of that id exists already."""
+
+
+class PastRetentionError(TooOldError):
+    """The Decision was erased: its experiment keeps events for a declared time only."""
 
 
 class BusyError(StoreError, InputError):

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import EllipsisType
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits._common.checks import check_drift, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Changed
+from driftbandits.live.decisions import ArmChanged, Changed, PolicyChanged
+from driftbandits.live.learners import ON
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError
-from driftbandits.store.schema import experiments, writers
+from driftbandits.store.schema import experiments, folded, writers
 
 STATUSES = ("running", "paused", "archived")
 DELETED = "deleted"
@@ -28,6 +30,10 @@ REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
 
+FIRST = ("policy", "arms", "explore", "timeout", "default_reward", "reward_range")
+"""What of an experiment may be other than it was at first."""
+Redeclared = Changed | ArmChanged | PolicyChanged
+"""Events after which an experiment is declared otherwise."""
 CHANGEABLE = ("timeout", "default_reward", "reward_range")
 """What of an experiment can be changed while it runs."""
 
@@ -36,9 +42,11 @@ CHANGEABLE = ("timeout", "default_reward", "reward_range")
 class Experiment:
     """What was declared of an experiment, and where its log and its writer stand.
 
-    ``policy`` is the policy's description as JSON. ``drift`` is the delta that its owner declared, if any; no policy
-    learns it from here, but an alarm may compare. ``holder`` is None when nobody is the writer. ``first`` has the
-    settings as they were before the first change, if there was one.
+    ``policy`` is the policy's description as JSON. ``arms`` are all that ever were, ``statuses`` what each is now.
+    ``drift`` is the delta that its owner declared, if any; no policy learns it from here, but an alarm may compare.
+    ``keep`` is for how many seconds events are kept, None for ever; the first ``folded`` of them were erased.
+    ``holder`` is None when nobody is the writer. ``first`` has what was declared before the first change, if there was
+    one.
     """
 
     key: int
@@ -46,6 +54,7 @@ class Experiment:
     title: str
     policy: dict[str, Any]
     arms: list[str]
+    statuses: list[str]
     seed: int
     timeout: float | None
     default_reward: float | None
@@ -59,30 +68,30 @@ class Experiment:
     holder: str | None
     url: str | None
     lease_until: float
+    keep: float | None = None
+    folded: int = 0
     first: dict[str, Any] | None = None
 
     def session(self) -> Session:
         """The Session before its first event."""
-        declared = {name: getattr(self, name) for name in CHANGEABLE}
-        return Session(
-            build(self.policy),
-            self.arms,
-            self.seed,
-            **(self.first or declared),
-            explore=self.explore,
-            name=self.id,
-            remember=REMEMBER,
-        )
+        declared = {name: getattr(self, name) for name in FIRST} | (self.first or {})
+        policy = build(declared.pop("policy"))
+        return Session(policy, seed=self.seed, **declared, name=self.id, remember=REMEMBER)
 
 
-EVERYTHING = select(
-    experiments,
-    writers.c.last_seq,
-    writers.c.epoch,
-    writers.c.holder,
-    writers.c.url,
-    writers.c.lease_until,
-).join_from(experiments, writers, (experiments.c.key == writers.c.experiment) & (experiments.c.status != DELETED))
+EVERYTHING = (
+    select(
+        experiments,
+        writers.c.last_seq,
+        writers.c.epoch,
+        writers.c.holder,
+        writers.c.url,
+        writers.c.lease_until,
+        func.coalesce(folded.c.seq, 0).label("folded"),
+    )
+    .join_from(experiments, writers, (experiments.c.key == writers.c.experiment) & (experiments.c.status != DELETED))
+    .outerjoin(folded, folded.c.experiment == experiments.c.key)
+)
 
 
 class Experiments:
@@ -97,15 +106,14 @@ class Experiments:
         session: Session,
         title: str,
         drift: float | None,
+        keep: float | None,
         answer: Callable[[Experiment], Answer] | None,
     ) -> Experiment:
         """Declare an experiment that begins as this Session; with ``answer``, also what is answered to its creator."""
         check_id(id)
-        if not isinstance(title, str):
-            raise InputError(f"title must be text; got {shown(title)}")
         declared = {
             "id": id,
-            "title": title,
+            "title": _check_title(title),
             "policy": json.dumps(describe(session.policy)),
             "arms": json.dumps(session.arms),
             "seed": str(session.seed),
@@ -114,6 +122,7 @@ class Experiments:
             "explore": session.explore,
             **_limits(session.reward_range),
             "drift": None if drift is None else check_drift(drift),
+            "keep": check_keep(keep),
             "created": self._database.clock(),
             "status": "running",
         }
@@ -157,8 +166,49 @@ class Experiments:
         if not changed.rowcount:
             raise self._unknown(id)
 
+    def describe(self, id: str, title: str | None, drift: float | EllipsisType | None) -> None:
+        """Another title, or another declared drift; None and ... leave what is there."""
+        values: dict[str, Any] = {}
+        if title is not None:
+            values["title"] = _check_title(title)
+        if not isinstance(drift, EllipsisType):
+            values["drift"] = None if drift is None else check_drift(drift)
+        with self._database.writing() as connection:
+            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(**values))
+        if not changed.rowcount:
+            raise self._unknown(id)
+
+    def set_keep(self, id: str, keep: float | None) -> None:
+        """For how many seconds events are kept; None: for ever."""
+        if not isinstance(id, str):
+            raise self._unknown(id)
+        keep = check_keep(keep)
+        with self._database.writing() as connection:
+            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(keep=keep))
+        if not changed.rowcount:
+            raise self._unknown(id)
+
     def _unknown(self, id: str) -> UnknownExperimentError:
         return UnknownExperimentError(f"there is no experiment {shown(id)} in {self._database.url}")
+
+
+def _check_title(title: Any) -> str:
+    if not isinstance(title, str):
+        raise InputError(f"title must be text; got {shown(title)}")
+    return title
+
+
+def check_keep(keep: float | None) -> float | None:
+    """Seconds, or None.
+
+    >>> check_keep(-1)
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: keep must be a positive number of seconds, or None for ever; got -1
+    """
+    good = keep is None or (isinstance(keep, int | float) and not isinstance(keep, bool) and 0 < keep < 1e100)
+    if not good:
+        raise InputError(f"keep must be a positive number of seconds, or None for ever; got {shown(keep)}")
+    return None if keep is None else float(keep)
 
 
 def check_id(id: str) -> None:
@@ -178,12 +228,22 @@ def erase(connection: Connection, key: int) -> None:
     connection.execute(update(experiments).where(experiments.c.key == key).values(nothing))
 
 
-def redeclare(connection: Connection, experiment: Experiment, changed: Changed) -> Experiment:
-    """The experiment with the settings of that event, in the database too."""
-    before = {name: getattr(experiment, name) for name in CHANGEABLE}
-    now = {name: getattr(changed, name) for name in CHANGEABLE}
-    new = replace(experiment, **now, first=experiment.first or before)
+def redeclare(connection: Connection, experiment: Experiment, changed: Sequence[Redeclared]) -> Experiment:
+    """The experiment with the settings of those events, in the database too."""
+    before = {name: getattr(experiment, name) for name in FIRST} | (experiment.first or {})
+    new = replace(experiment, first=before)
+    for event in changed:
+        if isinstance(event, ArmChanged):
+            arms, statuses = list(new.arms), list(new.statuses)
+            arms[event.arm : event.arm + 1], statuses[event.arm : event.arm + 1] = [event.name], [event.status]
+            new = replace(new, arms=arms, statuses=statuses)
+        elif isinstance(event, PolicyChanged):
+            new = replace(new, policy=describe(event.policy), explore=event.explore)
+        else:
+            new = replace(new, **{name: getattr(event, name) for name in CHANGEABLE})
     values = {"timeout": new.timeout, "default_reward": new.default_reward, "first": json.dumps(new.first)}
+    listed = [arm if is_now == ON else [arm, is_now] for arm, is_now in zip(new.arms, new.statuses, strict=True)]
+    values |= {"arms": json.dumps(listed), "policy": json.dumps(new.policy), "explore": new.explore}
     mine = experiments.c.key == experiment.key
     connection.execute(update(experiments).where(mine).values(**values, **_limits(new.reward_range)))
     return new
@@ -199,5 +259,7 @@ def _experiment(row: Row[Any]) -> Experiment:
     for name in ("policy", "arms", "seed"):
         found[name] = json.loads(found[name])
     found["first"] = json.loads(found["first"]) if found["first"] else None
+    arms = [(each, ON) if isinstance(each, str) else each for each in found["arms"]]
+    found["arms"], found["statuses"] = [name for name, _ in arms], [is_now for _, is_now in arms]
     low, high = found.pop("reward_low"), found.pop("reward_high")
     return Experiment(**found, reward_range=None if low is None else (low, high))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from sqlalchemy import and_, select, text
+from sqlalchemy import and_, or_, select, text
 
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
@@ -19,7 +19,7 @@ from driftbandits.store.schema import events
 if TYPE_CHECKING:
     import polars as pl
 
-ROWS = 20_000
+ROWS = 2_000
 """In a page: some megabytes."""
 
 
@@ -33,8 +33,14 @@ def export_log(
     to: str | os.PathLike[str] | IO[bytes],
     format: str,
     shown: Callable[[int], None] = lambda rows: None,
+    until: int | None = None,
+    since: int = 0,
 ) -> int:
-    """Write one row for each Decision to a path or a file, page by page; returns how many."""
+    """Write one row for each Decision to a path or a file, page by page; returns how many.
+
+    With ``until``, only those that were closed by that event; with ``since``, only those that were asked, closed or
+    corrected after that one.
+    """
     import polars as pl
     from polars.io.plugins import register_io_source
 
@@ -47,7 +53,7 @@ def export_log(
     def source(*_: Any) -> Iterator[pl.DataFrame]:
         nonlocal written
         try:
-            for rows in _decisions(database, log, experiment):
+            for rows in _decisions(database, log, experiment, until, since):
                 yield pl.DataFrame(rows, schema, orient="row")
                 written += len(rows)
                 shown(written)
@@ -67,17 +73,25 @@ def export_log(
 
 
 def export_file(
-    database: Database, log: Log, experiment: Experiment, path: str | os.PathLike[str], shown: Callable[[int], None]
+    database: Database,
+    log: Log,
+    experiment: Experiment,
+    path: str | os.PathLike[str],
+    shown: Callable[[int], None] = lambda rows: None,
+    until: int | None = None,
+    since: int = 0,
 ) -> int:
     """The same, to a file that is there when it is whole."""
     format = Path(path).suffix[1:]
     if format not in FORMATS:
         raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
     with written_whole(path) as temporary:
-        return export_log(database, log, experiment, temporary, format, shown)
+        return export_log(database, log, experiment, temporary, format, shown, until, since)
 
 
-def _decisions(database: Database, log: Log, experiment: Experiment) -> Iterator[list[tuple[Any, ...]]]:
+def _decisions(
+    database: Database, log: Log, experiment: Experiment, until: int | None, since: int
+) -> Iterator[list[tuple[Any, ...]]]:
     """Rows of the table, chunk by chunk, none of a later time than the first."""
     asked, closed = events.alias("asked"), events.alias("closed")
     # Spelt as the indexes' own conditions are, or else a planner would not see that they fit.
@@ -98,7 +112,13 @@ def _decisions(database: Database, log: Log, experiment: Experiment) -> Iterator
         .order_by(asked.c.step)
         .limit(ROWS)
     )
-    corrected = {each.step: each for each in log.corrections(experiment.key, experiment.last_seq)}
+    if until is not None:
+        statement = statement.where(closed.c.seq <= until)
+    corrections = log.corrections(experiment.key, experiment.last_seq)
+    corrected = {each.step: each for each in corrections}
+    if since > 0:
+        again = [each.step for each in corrections if each.seq > since]
+        statement = statement.where(or_(asked.c.seq > since, closed.c.seq > since, asked.c.step.in_(again)))
     step = 0
     while True:
         with database.reading() as connection:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from driftbandits._common.packing import emptied
 from driftbandits.errors import InputError
@@ -14,9 +14,10 @@ from driftbandits.live.decisions import Event, UnknownDecisionError, amended
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
 from driftbandits.store.database import Database
+from driftbandits.store.errors import DamagedStoreError
 from driftbandits.store.experiments import REMEMBER, Experiment
-from driftbandits.store.log import Correction, Log
-from driftbandits.store.schema import snapshots
+from driftbandits.store.log import Correction, Log, past_retention
+from driftbandits.store.schema import folded, snapshots
 
 SNAPSHOT_EVERY = 20_000
 """Events. A snapshot takes as long as several commits; a restart folds at most so many events, in half a second."""
@@ -47,18 +48,62 @@ class History:
     def explain(self, experiment: Experiment, step: int) -> Explanation:
         """Why a Decision chose its arm, from the Session at that time."""
         seq, decision = self._log.seq_of_ask(experiment.key, step), f"{experiment.id}-{step}"
+        base = self._folded(experiment.key)
+        if base is not None and 1 <= step <= base.step and (seq is None or seq <= base.seq):
+            raise past_retention(experiment.id, step, "can't be explained")
         if seq is None:
             raise UnknownDecisionError(f"there is no Decision {decision!r} in the Store")
+        if base is not None and seq < base.corrected:
+            raise past_retention(experiment.id, step, "can't be explained")
         session, _ = self.session(experiment, seq, lead=LEAD)
         return session.explain(decision)
 
-    def session(self, experiment: Experiment, seq: int, lead: int = 0) -> tuple[Session, int]:
-        """The Session after ``seq`` events, and the seq of the snapshot it began from."""
-        corrections = self._log.corrections(experiment.key, seq)
+    def start(self, experiment: Experiment) -> Session:
+        """The Session before the first event that is kept."""
+        base = self._folded(experiment.key)
+        if base is None:
+            return experiment.session()
+        try:
+            return Session.restore(zlib.decompress(base.data))
+        except (InputError, zlib.error) as error:
+            raise DamagedStoreError(
+                f"{experiment.id!r} can't be continued: its first {base.seq:,} events are past retention, and what "
+                f"they came to can't be read ({error}). Restore a backup"
+            ) from error
+
+    def _folded(self, key: int) -> Row[Any] | None:
+        with self._database.reading() as connection:
+            return connection.execute(select(folded).where(folded.c.experiment == key)).one_or_none()
+
+    def session(
+        self, experiment: Experiment, seq: int, lead: int = 0, known: Sequence[Correction] | None = None
+    ) -> tuple[Session, int]:
+        """The Session after ``seq`` events, and the seq of the snapshot it began from.
+
+        Rewards are those that were known then, or with all corrections that are ``known``.
+        """
+        while True:
+            base = self._folded(experiment.key)
+            try:
+                return self._session(experiment, seq, lead, known)
+            except (InputError, DamagedStoreError):
+                now = self._folded(experiment.key)
+                if (base and base.seq) == (now and now.seq):
+                    raise
+                # What was being read was erased meanwhile.
+
+    def _session(
+        self, experiment: Experiment, seq: int, lead: int, known: Sequence[Correction] | None
+    ) -> tuple[Session, int]:
+        corrections = self._log.corrections(experiment.key, seq) if known is None else known
         rewards = {each.step: each.reward for each in corrections}
         for session, saved, whole in self._starts(experiment, seq, lead, corrections):
             for event in amended(self._log.events(experiment.key, saved, seq), rewards):
                 session.apply(event)
+            if session.seq != seq:
+                raise DamagedStoreError(
+                    f"the log of {experiment.id!r} should have {seq:,} events, not {session.seq:,}: restore a backup"
+                )
             if whole or lead or session.remembers_all:
                 return session, saved
         raise AssertionError("a Session before its first event is whole")
@@ -66,6 +111,7 @@ class History:
     def amended(self, experiment: Experiment, after: int, until: int) -> Iterator[Event]:
         """The events as they would have been, had every reward been right at first."""
         rewards = {each.step: each.reward for each in self._log.corrections(experiment.key, until)}
+        after = max(after, experiment.folded)
         return amended(self._log.events(experiment.key, after, until), rewards)
 
     def last_correction(self, key: int) -> int:
@@ -80,12 +126,14 @@ class History:
         A snapshot between a reward and its correction knows the wrong reward, and is left out.
         """
         mine = snapshots.c.experiment == experiment.key
-        statement = select(snapshots.c.seq, snapshots.c.whole).where(mine, snapshots.c.seq <= seq - lead)
+        base = self._folded(experiment.key)
+        useful = snapshots.c.seq.between(base.seq if base else 0, seq - lead)  # what came before is erased
+        statement = select(snapshots.c.seq, snapshots.c.whole).where(mine, useful)
         with self._database.reading() as connection:
             found = connection.execute(statement.order_by(snapshots.c.seq.desc())).all()
         tried = False
         for saved, whole in found:
-            if any(each.closed <= saved < each.seq for each in corrections):
+            if is_stale(saved, corrections):
                 continue
             if not (whole or lead):
                 # What it forgot is of no use any more when as many were answered since as are remembered.
@@ -99,7 +147,8 @@ class History:
                 yield Session.restore(zlib.decompress(data or b"")), saved, whole
             except (InputError, zlib.error):
                 continue  # of another version, or damaged: the log alone is enough, if slower
-        yield experiment.session(), 0, True
+        first = self.start(experiment)
+        yield first, first.seq, True
 
     def save(self, connection: Connection, key: int, taken: Snapshot) -> None:
         """Write a snapshot, and empty those that need no longer be whole."""
@@ -113,3 +162,8 @@ class History:
             connection.execute(
                 update(snapshots).where(mine, snapshots.c.seq == found.seq).values(whole=False, data=data)
             )
+
+
+def is_stale(seq: int, corrections: Sequence[Correction]) -> bool:
+    """Whether a snapshot after ``seq`` events knows a reward that was corrected later."""
+    return any(each.closed <= seq < each.seq for each in corrections)

@@ -15,14 +15,30 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, text
 
-from driftbandits.live.decisions import Asked, Changed, Corrected, Event, Outcome, Rewound, Settled, Told
+from driftbandits._compile.recipe import build, describe
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Asked,
+    Changed,
+    Corrected,
+    Event,
+    Forced,
+    HeldOut,
+    Outcome,
+    PolicyChanged,
+    Rewound,
+    Settled,
+    Told,
+)
 from driftbandits.store.database import Database
+from driftbandits.store.errors import PastRetentionError
+from driftbandits.store.experiments import Experiment
 from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
 
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, Rewound)
+RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -80,22 +96,50 @@ class Log:
                     found[step] = Settled(step, None, time) if reward is None else Told(step, reward, time)
         return found
 
-    def outcomes(self, key: int, told: Sequence[tuple[int, float]]) -> list[Outcome]:
+    def outcomes(self, experiment: Experiment, told: Sequence[tuple[int, float]]) -> list[Outcome]:
         """What becomes of rewards told for those steps."""
-        found = self.rewards(key, (step for step, _ in told))
-        return [_outcome(found.get(step), reward) for step, reward in told]
+        found = self.rewards(experiment.key, (step for step, _ in told))
+        missing = Outcome.EXPIRED if experiment.folded else Outcome.UNKNOWN  # erased, as only closed ones are
+        return [_outcome(found[step], reward) if step in found else missing for step, reward in told]
 
     def corrections(self, key: int, until: int | None = None) -> list[Correction]:
-        """All corrections up to there, in the order in which they were made."""
+        """All corrections up to there, in the order in which they were made; of Decisions that are not erased."""
+        with self._database.reading() as connection:
+            return self.corrections_in(connection, key, until)
+
+    def corrections_in(self, connection: Connection, key: int, until: int | None = None) -> list[Correction]:
+        """The same, in a transaction."""
         statement = (
             select(changes.c.seq, changes.c.step, events.c.seq, changes.c.reward)
             .join(events, (events.c.experiment == changes.c.experiment) & (events.c.step == changes.c.step))
             .where(changes.c.experiment == key, changes.c.kind == "c", IS_CLOSED_EVENT)
             .order_by(changes.c.seq)
         )
+        rows = connection.execute(statement if until is None else statement.where(changes.c.seq <= until))
+        return [Correction(*row) for row in rows]
+
+    def last_before(self, experiment: Experiment, time: float) -> int:
+        """The last event that is older; time grows along the log, so it is found by halving."""
+        low, high = experiment.folded, experiment.last_seq
         with self._database.reading() as connection:
-            rows = connection.execute(statement if until is None else statement.where(changes.c.seq <= until))
-            return [Correction(*row) for row in rows]
+            while low < high:
+                middle = (low + high + 1) // 2
+                statement = select(events.c.seq, events.c.time).where(
+                    events.c.experiment == experiment.key, events.c.seq.between(middle, high)
+                )
+                found = connection.execute(statement.order_by(events.c.seq).limit(1)).one_or_none()
+                if found is not None and found.time < time:
+                    low = found.seq
+                else:
+                    high = middle - 1
+        return low
+
+    def check_kept(self, connection: Connection, key: int, steps: Iterable[int], id: str) -> None:
+        """Refuse to correct Decisions that were erased."""
+        closed = select(events.c.step).where(events.c.experiment == key, IS_CLOSED)
+        for step in steps:
+            if connection.execute(closed.where(events.c.step == step)).one_or_none() is None:
+                raise past_retention(id, step, "can't be corrected")
 
     def events(self, key: int, after: int, until: int | None) -> Iterator[Event]:
         """Those behind ``after``, to ``until`` or the end; in bounded memory."""
@@ -148,6 +192,13 @@ class Log:
                 copy.write_row(row)
 
 
+def past_retention(id: str, step: int, what: str) -> PastRetentionError:
+    """The refusal that says so."""
+    return PastRetentionError(
+        f"Decision '{id}-{step}' is past retention and {what}: events of that time were erased. What was learnt stays"
+    )
+
+
 def _bulk(left: int) -> int:
     """How many rows SQLite is given in one statement, when so many are left.
 
@@ -183,6 +234,17 @@ def _rare_event(row: Any) -> Event:
         return Corrected(step, reward, time)
     if kind == "r":
         return Rewound(time)
+    if kind == "m":
+        arm, name, status = json.loads(settings)
+        return ArmChanged(arm, name, status, time)
+    if kind == "f":
+        return Forced(json.loads(settings), time)
+    if kind == "h":
+        share, arm = json.loads(settings)
+        return HeldOut(share, arm, time)
+    if kind == "p":
+        described, explore = json.loads(settings)
+        return PolicyChanged(build(described), explore, time)
     timeout, default_reward, limits = json.loads(settings)
     return Changed(timeout, default_reward, tuple(limits) if limits else None, time)
 
@@ -193,10 +255,18 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "c", "step": event.step, "reward": event.reward}
     elif isinstance(event, Changed):
         row |= {"kind": "d", "settings": json.dumps(event[:3])}
+    elif isinstance(event, ArmChanged):
+        row |= {"kind": "m", "settings": json.dumps(event[:3])}
+    elif isinstance(event, Forced):
+        row |= {"kind": "f", "settings": json.dumps(event.arm)}
+    elif isinstance(event, HeldOut):
+        row |= {"kind": "h", "settings": json.dumps(event[:2])}
+    elif isinstance(event, PolicyChanged):
+        row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}
 
 
-def _outcome(found: Told | Settled | None, reward: float) -> Outcome:
+def _outcome(found: Told | Settled, reward: float) -> Outcome:
     if isinstance(found, Told):
         return Outcome.AGAIN if found.reward == reward else Outcome.CONFLICT
-    return Outcome.UNKNOWN if found is None else Outcome.EXPIRED
+    return Outcome.EXPIRED

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0005"
+REVISION = "0006"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -30,7 +30,7 @@ experiments = Table(
     Column("id", String(64), nullable=False, unique=True),
     Column("title", Text, nullable=False),
     Column("policy", Text, nullable=False),
-    Column("arms", Text, nullable=False),
+    Column("arms", Text, nullable=False),  # names, as JSON; of one that is not on, its name and its status
     Column("seed", String(20), nullable=False),  # up to 2**64 - 1, which no integer column holds
     Column("timeout", Double),
     Column("default_reward", Double),
@@ -40,6 +40,7 @@ experiments = Table(
     Column("explore", Double, nullable=False, server_default="0"),
     Column("reward_low", Double),
     Column("reward_high", Double),
+    Column("keep", Double),  # seconds after which events are erased; null: never
     Column("first", Text),  # the settings before the first change, as JSON; null while nothing was changed
 )
 
@@ -82,7 +83,7 @@ changes = Table(
     # Rare events of the same log, under the same numbers; apart, so that those of every day stay small.
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String(1), nullable=False),  # "c" corrected, "d" declared anew, "r" rewound
+    Column("kind", String(1), nullable=False),  # corrected, declared, forced, held out, "m" arm, policy, rewound
     Column("step", BigInteger),
     Column("reward", Double),
     Column("settings", Text),
@@ -97,6 +98,17 @@ snapshots = Table(
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column("whole", Boolean, nullable=False),  # old ones forget the answered Decisions, which takes most of the room
+    Column("data", LargeBinary, nullable=False),
+)
+
+folded = Table(
+    "folded",
+    metadata,
+    # The Session after the first ``seq`` events, which were erased: the log begins here.
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("step", BigInteger, nullable=False),  # Decisions that were asked by then
+    Column("corrected", BigInteger, nullable=False),  # the last event behind ``seq`` that corrected one erased; or 0
     Column("data", LargeBinary, nullable=False),
 )
 

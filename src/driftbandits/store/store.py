@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import IO, Any
+from pathlib import Path
+from types import EllipsisType
+from typing import IO, Any, Self
 
+from driftbandits._common.checks import check_whole
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, Outcome, Settled, Told
@@ -21,6 +24,8 @@ from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
 from driftbandits.store.log import Log
+from driftbandits.store.repair import repair
+from driftbandits.store.retention import Pruned, Retention
 from driftbandits.store.tokens import Token, Tokens
 from driftbandits.store.upkeep import backup, check, compact
 from driftbandits.store.views import Views
@@ -44,6 +49,7 @@ class Store:
         self._experiments = Experiments(database, self._answers)  # what was declared
         self._log = Log(database)  # every event
         self._history = History(database, self._log)  # snapshots, and Sessions from them and the log
+        self._retention = Retention(database, self._log, self._history)  # how long events are kept
         self._writers = Writers(database, self._log, self._history, self._answers, lease)  # who may append, and appends
         self._views = Views(database)  # what the dashboard remembers
         self._tokens = Tokens(database)  # who may use the service
@@ -65,6 +71,12 @@ class Store:
         Writers that were not released can be taken over when their lease runs out or this process ends.
         """
         self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def try_to_write(self) -> None:
         """Write something that changes nothing, to disk; StoreError when that cannot be done."""
@@ -98,15 +110,17 @@ class Store:
         explore: float = 0.0,
         title: str = "",
         drift: float | None = None,
+        keep: float | None = None,
         answer: Callable[[Experiment], Answer] | None = None,
     ) -> Experiment:
         """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
 
-        ``answer`` makes of the new experiment what is kept under an idempotency key, in the same transaction.
+        ``keep``: seconds after which ``prune`` erases events; never unless given. ``answer`` makes of the new
+        experiment what is kept under an idempotency key, in the same transaction.
         """
         declared: dict[str, Any] = {"timeout": timeout, "default_reward": default_reward, "reward_range": reward_range}
         session = Session(policy, arms, seed, **declared, explore=explore)
-        return self._experiments.create(id, session, title, drift, answer)
+        return self._experiments.create(id, session, title, drift, keep, answer)
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
         """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on."""
@@ -120,15 +134,39 @@ class Store:
         """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
         self._experiments.set_status(id, status)
 
+    def describe(self, id: str, *, title: str | None = None, drift: float | EllipsisType | None = ...) -> None:
+        """Another title, or another declared drift, which the drift alarm compares with; what is not given stays."""
+        if title is not None or drift is not ...:
+            self._experiments.describe(id, title, drift)
+
+    def set_keep(self, id: str, keep: float | None) -> None:
+        """For how many seconds its events are kept; None: for ever. ``prune`` erases those that are older."""
+        self._experiments.set_keep(id, keep)
+
     def delete(self, writer: Writer) -> None:
         """Erase an experiment and all its data, for ever. Its id may be used again."""
         self._writers.delete(writer)
 
     # Upkeep
 
+    def prune(self, id: str, archive: str | os.PathLike[str] | None = None) -> Pruned:
+        """Erase Decisions that were closed longer ago than the experiment keeps; what was learnt from them stays.
+
+        Others may write meanwhile. With ``archive``, a folder, they are written to a Parquet file there first; a run
+        that was cut short may write some of them again. The room is used for new events, or ``compact`` gives it back.
+        """
+        return self._retention.prune(self.experiment(id), None if archive is None else Path(archive))
+
     def check(self) -> list[str]:
         """What is wrong with the database, a sentence each: damage, gaps in a log, a log that cannot be folded."""
         return check(self._database, self._log, self._history, self._experiments)
+
+    def repair(self) -> list[str]:
+        """Mend what can be mended without losing anything; what was mended, a sentence each.
+
+        That is what the log makes again (snapshots, views), SQLite's indexes, and leases that a wrong clock made.
+        """
+        return repair(self._database, self._experiments)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy an SQLite Store to a new file, as it is now, while others go on writing."""
@@ -189,8 +227,16 @@ class Store:
     # The log
 
     def events(self, id: str, after: int = 0, until: int | None = None) -> Iterator[Event]:
-        """The events ``after + 1``, ``after + 2``, ... of an experiment, as far as there are any; in bounded memory."""
-        return self._log.events(self.experiment(id).key, after, until)
+        """The events ``after + 1``, ``after + 2``, ... of an experiment that are there; in bounded memory.
+
+        The first ``experiment(id).folded`` events are past retention, and left out.
+        """
+        experiment = self.experiment(id)
+        return self._log.events(experiment.key, max(after, experiment.folded), until)
+
+    def start(self, id: str) -> Session:
+        """The Session before the first event that is there: new, or what events past retention came to."""
+        return self._history.start(self.experiment(id))
 
     def reward(self, id: str, step: int) -> Told | Settled | None:
         """What a Decision came to; None while it is open, or if there is no such step."""
@@ -198,7 +244,7 @@ class Store:
 
     def outcomes(self, id: str, told: Sequence[tuple[int, float]]) -> list[Outcome]:
         """What becomes of rewards, each with its step, told for Decisions that the Session no longer remembers."""
-        return self._log.outcomes(self.experiment(id).key, told)
+        return self._log.outcomes(self.experiment(id), told)
 
     def amended(self, id: str, after: int, until: int) -> Iterator[Event]:
         """As ``events``, but with every reward as it was corrected last: what a Session is the fold of."""
@@ -217,18 +263,24 @@ class Store:
         id: str,
         path: str | os.PathLike[str],
         shown: Callable[[int], None] = lambda rows: None,
+        *,
+        since: int = 0,
     ) -> int:
         """Write one row for each Decision to a .parquet, .csv or .jsonl file, whole or not at all; returns how many.
 
         ``reward`` is what the policy learnt: what was told, or the default in its place; null when it was dropped or
         is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. The file
         shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
-        """
-        return export_file(self._database, self._log, self.experiment(id), path, shown)
 
-    def stream(self, id: str, format: str, to: IO[bytes]) -> int:
+        With ``since``, the number of an event (``experiment(id).last_seq`` before the last export), there are rows only
+        of Decisions that were asked, closed or corrected after it: they take the place of those of the same id.
+        """
+        since = check_whole("since", since, 0)
+        return export_file(self._database, self._log, self.experiment(id), path, shown, since=since)
+
+    def stream(self, id: str, format: str, to: IO[bytes], since: int = 0) -> int:
         """As ``export``, in the format "parquet", "csv" or "jsonl" to an open file, page by page as it is read."""
-        return export_log(self._database, self._log, self.experiment(id), to, format)
+        return export_log(self._database, self._log, self.experiment(id), to, format, since=since)
 
     # What a service keeps: answers under idempotency keys, the dashboard's views, tokens
 
@@ -285,11 +337,11 @@ class Store:
 
 def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:
     for name, value in declared.items():
-        there = getattr(experiment, name)
+        there = (experiment.first or {}).get(name, getattr(experiment, name))  # as it was created
         wanted = (describe(value) if value else there) if name == "policy" else value
         if name == "arms" or (name == "reward_range" and value is not None):
             there, wanted = list(there or ()), list(value)
         if wanted != there:
             raise InputError(
-                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}. Choose another id, or drop {name}"
+                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}: choose another id, or drop {name}"
             )

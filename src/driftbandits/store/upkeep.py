@@ -12,20 +12,19 @@ from sqlalchemy import func, select
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.store.database import Database
-from driftbandits.store.errors import StoreError
+from driftbandits.store.errors import DamagedStoreError, StoreError
 from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.history import History
 from driftbandits.store.log import Log
 from driftbandits.store.schema import changes, events
 
+FAR = 86_400.0
+"""Seconds that no lease lasts."""
+
 
 def check(database: Database, log: Log, history: History, experiments: Experiments) -> list[str]:
     """What is wrong, a sentence each; all logs are read, and folded from their last snapshots."""
-    found = []
-    if not database.is_postgres:
-        with database.reading() as connection:
-            said = connection.exec_driver_sql("PRAGMA integrity_check(5)").scalars().all()
-        found += [f"the file is damaged: {line}" for line in said if line != "ok"]
+    found = [f"the file is damaged: {line}" for line in damage(database)[:5]]
     for experiment in experiments.listed("", None):
         try:
             found += _wrong(database, history, experiment)
@@ -34,16 +33,32 @@ def check(database: Database, log: Log, history: History, experiments: Experimen
     return found
 
 
+def damage(database: Database) -> list[str]:
+    """What SQLite finds wrong with its file; PostgreSQL has its own checks."""
+    if database.is_postgres:
+        return []
+    try:
+        with database.reading() as connection:
+            said = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
+    except DamagedStoreError:
+        return ["part of it cannot be read"]
+    return [line for line in said if line != "ok"]
+
+
 def _wrong(database: Database, history: History, experiment: Experiment) -> list[str]:
     count = 0
     with database.reading() as connection:
         for table in (events, changes):
-            mine = table.c.experiment == experiment.key, table.c.seq.between(1, experiment.last_seq)
+            mine = table.c.experiment == experiment.key, table.c.seq.between(experiment.folded + 1, experiment.last_seq)
             count += connection.execute(select(func.count()).select_from(table).where(*mine)).scalar_one()
-    if count != experiment.last_seq:
-        return [f"{experiment.id}: the log should have {experiment.last_seq:,} events, and has {count:,}"]
-    session, _ = history.session(experiment, experiment.last_seq)
-    return [] if session.seq == experiment.last_seq else [f"{experiment.id}: the log folds to {session.seq:,} events"]
+    if experiment.lease_until > database.clock() + FAR:
+        return [f"{experiment.id}: its lease lasts for ever, as a wrong clock makes it"]
+    wanted = experiment.last_seq - experiment.folded
+    if count != wanted:
+        return [f"{experiment.id}: the log should have {wanted:,} events, and has {count:,}"]
+    history.start(experiment)
+    history.session(experiment, experiment.last_seq)
+    return []
 
 
 def backup(database: Database, path: str | os.PathLike[str]) -> None:

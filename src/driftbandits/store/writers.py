@@ -16,19 +16,19 @@ from sqlalchemy import Connection, Row, Update, delete, select, update
 
 from driftbandits.errors import InputError
 from driftbandits.live.clocks import keep_time
-from driftbandits.live.decisions import Changed, Corrected, Event, Outcome, UnknownDecisionError
+from driftbandits.live.decisions import Corrected, Event, Outcome, UnknownDecisionError
 from driftbandits.live.session import Session
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError
-from driftbandits.store.experiments import Experiment, erase, redeclare
+from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.log import RARE, Log, Rows, row_of
+from driftbandits.store.log import RARE, Log, Rows, past_retention, row_of
 from driftbandits.store.schema import answers as kept_answers
-from driftbandits.store.schema import changes, events, snapshots, views, writers
+from driftbandits.store.schema import changes, events, folded, snapshots, views, writers
 
-OWNED = (events, changes, snapshots, views, kept_answers)
+OWNED = (events, changes, snapshots, folded, views, kept_answers)
 """Tables of what belongs to an experiment."""
 logger = logging.getLogger("driftbandits.store")
 SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
@@ -120,14 +120,14 @@ class Writers:
         moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
         heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
         rows, rare = [], []
-        changed: dict[Writer, Changed] = {}
+        changed: dict[Writer, list[Redeclared]] = {}
         for writer in moving:
             key = writer.experiment.key
             for seq, event in enumerate(grouped[writer], writer.seq + 1):
                 if isinstance(event, RARE):
                     rare.append((key, seq, event))
-                    if isinstance(event, Changed):
-                        changed[writer] = event
+                    if isinstance(event, Redeclared):
+                        changed.setdefault(writer, []).append(event)
                 else:
                     rows.append(row_of(key, seq, event))
         kept = [(writer.experiment.key, answer) for writer, answer in answers]
@@ -137,6 +137,9 @@ class Writers:
             if moving:
                 if self._advance(connection, heads) != len(heads):
                     raise _fenced([writer for writer in moving if not _holds(connection, writer, len(grouped[writer]))])
+                for writer in moving:
+                    steps = [event.step for event in grouped[writer] if isinstance(event, Corrected)]
+                    self._log.check_kept(connection, writer.experiment.key, steps, writer.experiment.id)
                 self._log.insert(connection, rows)
                 self._log.insert_rare(connection, rare)
             declared = {writer: redeclare(connection, writer.experiment, change) for writer, change in changed.items()}
@@ -152,10 +155,12 @@ class Writers:
             raise InputError(f"{name!r} has events that are not in the log yet: append them first")
         closed = self._log.rewards(writer.experiment.key, (step for step, _ in corrections))
         for step, reward in corrections:
+            if step not in closed and 1 <= step <= session.step and f"{name}-{step}" not in session._open:
+                raise past_retention(name, step, "can't be corrected")
             if step not in closed:
                 raise UnknownDecisionError(
                     f"Decision '{name}-{step}' has no reward that could be corrected: there is none of that id, or it "
-                    "is still open. Tell its reward"
+                    "is still open and its reward can be told"
                 )
             if reward is not None and not session.takes(reward):
                 raise session.refusal(Outcome.INVALID, f"{name}-{step}", reward)

@@ -74,7 +74,7 @@ class Directory:
         except Timeout:
             raise InputError(f"another process is running this sweep in {self.path}: wait for it, or stop it") from None
         except OSError as error:
-            raise InputError(f"cannot use {self.path}: {error.strerror or error}. Name another directory.") from None
+            raise InputError(f"cannot use {self.path}: {error.strerror or error}; name another directory") from None
         with lock:
             self._claim()
             remove_leftovers(self.path)
@@ -135,7 +135,7 @@ class Directory:
         except (OSError, InputError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise Unfinished(
-                f"cannot write to {self.path}: {reason}. What was written before is kept: make room, and start "
+                f"cannot write to {self.path}: {reason}; what was written before is kept: make room, and start "
                 "the same sweep again to go on"
             ) from error
 

@@ -49,7 +49,7 @@ def drive(plan: Plan, directory: Directory, pool: Pool, pace: Pace, say: Callabl
         unwritten += [one for future in waiting if _succeeded(future) for one in future.result()]
         if isinstance(error, (CancelledError, *pool.lost)):
             raise Unfinished(
-                f"the cluster was lost ({error or type(error).__name__}). What was finished is kept in "
+                f"the cluster was lost ({error or type(error).__name__}); what was finished is kept in "
                 f"{directory.path}: start the same sweep again to go on"
             ) from error
         raise

@@ -130,6 +130,8 @@ def _axes(declared: Declaration) -> tuple[list[Axis], dict[str, Path]]:
             raise GridError(path, f"must be a table of parameters; got {table!r}")
         columns: dict[str, list[Any]] = {}
         for name, given in table.items():
+            if not isinstance(name, str):
+                raise GridError(path, f"the name of a parameter must be text; got {name!r}")
             home = (*path, name)
             if name in homes:
                 raise GridError(home, f"was already given as {'.'.join(map(str, homes[name]))}")

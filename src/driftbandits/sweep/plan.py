@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.checks import shown
 from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import InputError
 from driftbandits.sweep.blocks import Block, cut, more
@@ -38,9 +39,9 @@ class Until:
         >>> Until.parse("ci < 0.02")
         Until(ci=0.02, most_runs=1000000)
         """
-        found = re.fullmatch(r"\s*ci\s*<\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text)
+        found = re.fullmatch(r"\s*ci\s*<\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text if isinstance(text, str) else "")
         if found is None or not 0 < float(found[1]) < 1:
-            raise InputError(f'until must read "ci<0.02", with a number between 0 and 1; got {text!r}')
+            raise InputError(f'until must read "ci<0.02", with a number between 0 and 1; got {shown(text)}')
         return Until(float(found[1]), most_runs)
 
     def reached(self, regrets: Any) -> bool:

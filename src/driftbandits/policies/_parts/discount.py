@@ -23,7 +23,8 @@ class DiscountState(NamedTuple):
 
 def start_discount(n_arms: int, discount: float, **columns: str) -> DiscountState:
     """No pulls yet; ``columns`` are the policy's own in ``run``."""
-    state = DiscountState(records(1, growth="f8", weight="f8", **columns), records(n_arms, count="f8", total="f8"))
+    arms = records(n_arms, count="f8", total="f8", off="i8")
+    state = DiscountState(records(1, growth="f8", weight="f8", **columns), arms)
     state.run.growth, state.run.weight = 1 / discount, 1.0
     return state
 

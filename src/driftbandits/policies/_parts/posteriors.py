@@ -8,7 +8,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_choice
-from driftbandits._compile.kernels import kernel
+from driftbandits._compile.kernels import is_on, kernel
 from driftbandits.policies.base import Records
 
 POSTERIORS = ("gaussian", "beta")
@@ -30,10 +30,11 @@ def highest_beta(arms: Records, scale: float, rng: np.random.Generator) -> int:
     """The arm with the largest draw from Beta(1 + successes, 1 + failures); ``scale`` turns the sums into those."""
     best, best_draw = 0, -1.0
     for arm in range(len(arms)):
-        successes = scale * arms[arm].total
-        drawn = draw_beta(successes, scale * arms[arm].count - successes, rng)
-        if drawn > best_draw:
-            best, best_draw = arm, drawn
+        if is_on(arms, arm):
+            successes = scale * arms[arm].total
+            drawn = draw_beta(successes, scale * arms[arm].count - successes, rng)
+            if drawn > best_draw:
+                best, best_draw = arm, drawn
     return best
 
 
@@ -81,10 +82,11 @@ def highest_gaussian(arms: Records, scale: float, prior_pulls: float, sigma: flo
     """
     best, best_draw = 0, -np.inf
     for arm in range(len(arms)):
-        n = scale * arms[arm].count + prior_pulls
-        if n == 0.0:
-            return arm
-        drawn = scale * arms[arm].total / n + sigma / math.sqrt(n) * rng.standard_normal()
-        if drawn > best_draw:
-            best, best_draw = arm, drawn
+        if is_on(arms, arm):
+            n = scale * arms[arm].count + prior_pulls
+            if n == 0.0:
+                return arm
+            drawn = scale * arms[arm].total / n + sigma / math.sqrt(n) * rng.standard_normal()
+            if drawn > best_draw:
+                best, best_draw = arm, drawn
     return best

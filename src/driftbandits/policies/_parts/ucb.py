@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from driftbandits._compile.kernels import kernel
+from driftbandits._compile.kernels import is_on, kernel
 from driftbandits.policies.base import Records
 
 
@@ -15,11 +15,12 @@ def highest_index(arms: Records, width: float) -> int:
     """The arm with the largest total/count + sqrt(width/count): an arm without pulls first, of equals the lowest."""
     best, best_index = 0, -np.inf
     for arm in range(len(arms)):
-        count = arms[arm].count
-        if count == 0:
-            return arm
-        share = 1.0 / count
-        index = arms[arm].total * share + math.sqrt(width * share)
-        if index > best_index:
-            best, best_index = arm, index
+        if is_on(arms, arm):
+            count = arms[arm].count
+            if count == 0:
+                return arm
+            share = 1.0 / count
+            index = arms[arm].total * share + math.sqrt(width * share)
+            if index > best_index:
+                best, best_index = arm, index
     return best

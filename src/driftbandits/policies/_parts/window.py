@@ -27,7 +27,8 @@ class WindowState(NamedTuple):
 
 def start_window(n_arms: int, **columns: str) -> WindowState:
     """An empty window; ``columns`` are the policy's own in ``run``."""
-    state = WindowState(records(1, **WINDOW, **columns), records(n_arms, count="i8", total="f8"), _ring(FIRST_ROOM))
+    arms = records(n_arms, count="i8", total="f8", off="i8")
+    state = WindowState(records(1, **WINDOW, **columns), arms, _ring(FIRST_ROOM))
     state.run.refresh_at = 1
     return state
 

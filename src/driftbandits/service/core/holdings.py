@@ -19,6 +19,7 @@ from driftbandits.service.core.held import Held
 from driftbandits.service.core.leases import Leases
 from driftbandits.service.core.logs import rarely
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.core.retention import Retention
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.dashboard.loading import open_view
 from driftbandits.service.dashboard.view_snapshots import pack_view
@@ -48,6 +49,7 @@ class Holdings:
         """The dashboard's lists, for all who look at the same time: when each was begun, and its text."""
         self._threads = ThreadPoolExecutor(4, "store")
         self._slow_threads = ThreadPoolExecutor(4, "slow")
+        self.retention = Retention(store, settings.archive)
         self.leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
         self._pruned = -settings.keep_answers
         self._ticking = asyncio.create_task(self._tick_for_ever())
@@ -276,5 +278,6 @@ class Holdings:
         if self._letting_go:
             await asyncio.wait(list(self._letting_go.values()))
         self.leases.close()
+        self.retention.close()
         self._threads.shutdown()
         self._slow_threads.shutdown()

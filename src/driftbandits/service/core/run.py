@@ -98,5 +98,5 @@ def _listen(settings: Settings) -> socket.socket:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
         raise InputError(
-            f"cannot listen on {settings.host}, port {settings.port}: {error}. Choose another with --port or --host"
+            f"cannot listen on {settings.host}, port {settings.port}: {error}; choose another with --port or --host"
         ) from None

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from driftbandits._common.durations import seconds_of
+from driftbandits.errors import InputError
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
+
+
+def _seconds(keep: object) -> object:
+    try:
+        return seconds_of(keep) if isinstance(keep, str) else keep
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 class Settings(BaseSettings):
@@ -46,6 +57,10 @@ class Settings(BaseSettings):
     """Seconds without use after which an experiment is let go, for another service to take or for none."""
     keep_answers: Positive = 86_400.0
     """Seconds for which an Idempotency-Key is remembered."""
+    keep: Annotated[float | None, BeforeValidator(_seconds)] = None
+    """How long events of new experiments are kept, as in 90d, unless their creators say otherwise; None: for ever."""
+    archive: Path | None = None
+    """A folder; what is no longer kept is written to Parquet files there before it is erased."""
     lease: Positive = 15.0
     """Seconds after which another service takes over from one that went silent."""
     request_timeout: Positive = 30.0

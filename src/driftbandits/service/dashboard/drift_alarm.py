@@ -71,6 +71,12 @@ class DriftAlarm:
         self.levels: list[list[tuple[Block, bool]]] = [[] for _ in range(n_arms)]
         """The last block of each length, and whether it waits for another one to make a longer block with."""
 
+    def add_arm(self) -> None:
+        """One arm more."""
+        self.rewards.append([])
+        self.tests.append(0)
+        self.levels.append([])
+
     def take(self, arm: int, rewards: list[tuple[float, float]]) -> list[Alarm]:
         """More rewards of an arm, as (step, reward), and the alarms they raise: of several at once the surest."""
         waiting = self.rewards[arm] + rewards

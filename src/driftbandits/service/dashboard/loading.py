@@ -18,7 +18,7 @@ CHUNK = 10_000
 
 def open_view(store: Store, writer: Writer) -> View:
     """A View of all events in the log, unless there are too many to read."""
-    view = _stored(store, writer) or View(writer.experiment.session(), writer.experiment.drift)
+    view = _stored(store, writer) or View(store.start(writer.experiment.id), writer.experiment.drift)
     if not 0 <= writer.seq - view.seq <= MOST_BEHIND:
         return View(writer.session, writer.experiment.drift)
     events = store.amended(writer.experiment.id, view.seq, writer.seq)
@@ -34,8 +34,9 @@ def _stored(store: Store, writer: Writer) -> View | None:
         view = None if data is None else unpack_view(data, writer.session, writer.experiment.drift)
     except InputError:
         return None  # of another version
-    if view and view.seq < store.last_correction(writer.experiment.id):
-        return None  # it may have counted the wrong reward
+    id = writer.experiment.id
+    if view and view.seq < max(store.last_correction(id), store.experiment(id).folded):
+        return None  # it may have counted the wrong reward, or what it has not seen was erased
     return view
 
 

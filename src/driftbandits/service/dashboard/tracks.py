@@ -27,6 +27,10 @@ class Rows(NamedTuple):
         """The rows from ``start`` to before ``end``."""
         return Rows(self.sums[start:end], self.last[start:end], self.arms[start:end])
 
+    def with_arm(self) -> Rows:
+        """The same rows with one arm more, of which nothing was seen."""
+        return self._replace(arms=np.pad(self.arms, ((0, 0), (0, 1), (0, 0))))
+
     def joined(self, other: Rows) -> Rows:
         """These rows, followed by the others."""
         return Rows(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))

@@ -36,7 +36,7 @@ def pack_view(view: View) -> bytes:
 def unpack_view(data: bytes, session: Session, drift: float | None = None) -> View:
     """The View that was packed: it must still be given the events that ``session`` has seen since."""
     header, arrays = unpack(data, "a View")
-    view = View(session, drift)
+    view = View(session, drift, len(arrays["unfinished.arms"][0]) if "unfinished.arms" in arrays else None)
     try:
         for name in PLAIN:
             setattr(view, name, header[name])

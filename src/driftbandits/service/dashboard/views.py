@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.live.decisions import Asked, Event, Settled, Told
+from driftbandits.live.decisions import ArmChanged, Asked, Event, PolicyChanged, Settled, Told
 from driftbandits.live.session import Session
-from driftbandits.policies._parts.belief import Snooze
+from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
 from driftbandits.service.dashboard.tallies import Asks, BeliefAt, Closed, add_up, ask_columns, closed_columns, row_of
 from driftbandits.service.dashboard.tracks import Rows, Track, empty_rows
@@ -70,23 +70,23 @@ class View:
     (100, 0, 100)
     """
 
-    def __init__(self, session: Session, drift: float | None = None) -> None:
-        self.names, self.session_name, self.weighted = session.arms, session.name, session.explore > 0
+    def __init__(self, session: Session, drift: float | None = None, n_arms: int | None = None) -> None:
+        self.names, self.session_name = session.arms[:n_arms], session.name
+        self.weighted, self._sigma = session.explore > 0, getattr(session.policy, "sigma", 0.5)
         n_arms = len(self.names)
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
         self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)
         self.since, self.step, self.newest = session.step, session.step, 0
         self.changes = session.changes
         self.time = self.looked = 0.0 if session.time == -math.inf else session.time
-        self.belief = session.policy.belief(session.state)
+        self.belief = session.belief()
         self.origin: float | None = None
         """The first reward, which is taken off all others before they are added up: so little is lost to rounding."""
         self.decisions: list[Seen | None] = [None] * DECISIONS
         self.delays: deque[float] = deque(maxlen=DELAYS)
         self.snoozes: deque[SnoozeSpan] = deque(maxlen=SNOOZES)
         self.snoozed: tuple[Snooze, ...] = ()
-        drift = getattr(session.policy, "drift", None) if drift is None else drift
-        self.alarm = None if drift is None else DriftAlarm(n_arms, drift, getattr(session.policy, "sigma", 0.5))
+        self.watch(getattr(session.policy, "drift", None) if drift is None else drift)
         self.alarms: deque[tuple[int, float, Alarm]] = deque(maxlen=ALARMS)
         self.alarm_count = 0
         self.unfinished = empty_rows(1, n_arms)
@@ -118,6 +118,12 @@ class View:
                 asks += (step, arm, time, nothing if probability is None else probability)
             elif not isinstance(event, Told | Settled):
                 self.changes += 1
+                if isinstance(event, ArmChanged) and event.arm == len(self.names):
+                    self.step, self.time = step, time
+                    self._add_arm(event.name)
+                    asks, closed = self._asks, self._closed
+                elif isinstance(event, PolicyChanged):
+                    self.weighted = event.explore > 0
             else:
                 closes, reward, time = event
                 _, arm, asked, _, probability = pending.pop(closes)
@@ -131,9 +137,25 @@ class View:
         if len(asks) + len(closed) >= BUNDLE:
             self.take_in()
 
+    def watch(self, drift: float | None) -> None:
+        """Compare rewards with that drift from here on; None: with none."""
+        self.alarm = None if drift is None else DriftAlarm(len(self.names), drift, self._sigma)
+
+    def _add_arm(self, name: str) -> None:
+        """One arm more; what came before is added up first, for it knows nothing of it."""
+        self.take_in()
+        self.names, self.belief = [*self.names, name], Belief()
+        self.unfinished = self.unfinished.with_arm()
+        for track in (self.whole, self.recent):
+            track.rows, track.rest = track.rows.with_arm(), track.rest.with_arm()
+            track.generation += 1
+        if self.alarm is not None:
+            self.alarm.add_arm()
+
     def _read_belief(self, session: Session) -> None:
         """What the policy thinks now; a snooze begins or ends when it is seen for the first time, or no longer."""
-        belief = self.belief = session.policy.belief(session.state)
+        belief = session.belief()  # of a Session that may have an arm more than was seen here
+        self.belief = belief = belief._replace(snoozed=tuple(s for s in belief.snoozed if s.arm < len(self.names)))
         self.looked = self.time
         last = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
         gap, threshold = last.gap if last else belief.gap, belief.threshold

@@ -79,7 +79,7 @@ class Access:
             origin = headers[b"origin"].decode("latin-1") if b"origin" in headers else None
             if not _is_this_machine(host, origin):
                 raise ForbiddenError(
-                    f"without tokens only this machine may ask; got host {host!r}, origin {origin!r}. Use "
+                    f"without tokens only this machine may ask; got host {host!r}, origin {origin!r}: use "
                     "http://127.0.0.1, or create a token"
                 )
             return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from driftbandits.policies import AutoTS, Policy, RoundRobin, Uniform
+from driftbandits.policies import AutoTS, AutoUCB, Policy, RoundRobin, Uniform
 from driftbandits.service.http import models
 
 TIMEOUT = 86_400.0
 """Seconds, a day: Decisions that wait for ever would fill the Session's memory, and then no more could be asked."""
 UNIT = (0.0, 1.0)
-ANY_SCALE = (AutoTS, RoundRobin, Uniform)
+ANY_SCALE = (AutoTS, AutoUCB, RoundRobin, Uniform)
 """Policies that learn the scale of rewards, or need none."""
 
 
@@ -36,7 +36,7 @@ def assumed_range(policy: Policy) -> tuple[float, float] | None:
     """The rewards that a policy is made for: from 0 to 1, unless it learns their scale or was told of another.
 
     >>> from driftbandits import KalmanTS
-    >>> assumed_range(AutoTS()), assumed_range(KalmanTS(1e-3)), assumed_range(KalmanTS(1e-3, sigma=20))
+    >>> assumed_range(AutoUCB()), assumed_range(KalmanTS(1e-3)), assumed_range(KalmanTS(1e-3, sigma=20))
     (None, (0.0, 1.0), None)
     """
     scales = [field for field in fields(policy) if field.name == "sigma"]  # type: ignore[arg-type]

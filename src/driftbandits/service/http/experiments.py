@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query
@@ -12,6 +14,8 @@ from starlette.responses import Response, StreamingResponse
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import UnknownDecisionError, step_of
+from driftbandits.live.learners import OFF, ON, REMOVED
+from driftbandits.live.session import Session
 from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit, may_see, note
@@ -30,6 +34,8 @@ KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "applica
 EXPORTED: dict[str, dict[str, Any]] = {kind: {"schema": {"type": "string"}} for kind in KINDS.values()}
 EXPORTED[KINDS["parquet"]]["schema"]["format"] = "binary"
 SHOW = TypeAdapter(models.Experiment)
+LIVE = ("timeout", "default_reward", "reward_range", "explore")
+"""Settings that are the Session's."""
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY)]
 
 
@@ -37,8 +43,10 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 async def create_experiment(request: Request, new: models.NewExperiment, key: Key = None) -> Response:
     """Create an experiment."""
     service = await admit(request, "admin", new.id)
-    policy = _policy(new)
+    policy = _policy(new.policy, new.policy_settings)
     settings = declared(new, policy)
+    if "keep" not in new.model_fields_set:
+        settings["keep"] = service.settings.keep
 
     def make(answer: Any = None) -> str:
         return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **settings))
@@ -85,15 +93,77 @@ async def change_experiment(request: Request, experiment: models.Id, changes: mo
     """Change settings while it runs. A new timeout counts for open Decisions too, from the moment each was asked."""
     service = await admit(request, "admin")
     given = changes.model_dump(include=changes.model_fields_set)
+    live = {name: given[name] for name in LIVE if name in given}
+    if "policy" in given:
+        live["policy"] = _policy(given["policy"], given.get("policy_settings", {}))
+    elif "policy_settings" in given:
+        raise InputError('policy_settings are those of a policy: name it too, as in {"policy": "SWUCB", ...}')
     held = await service.holdings.get(experiment)
     held.check_tells()
 
     def work(held: Held) -> str:
-        held.session.change(**given)
+        held.session.change(**live)
         return ""
 
-    await service.holdings.durably(held, work)
+    if live:
+        await service.holdings.durably(held, work, heavy="policy" in live)
+    if "title" in given or "drift" in given:
+        described = {name: given[name] for name in ("title", "drift") if name in given}
+        await service.holdings.in_thread(partial(service.store.describe, experiment, **described))
+        if "drift" in given:
+            held.view.watch(given["drift"])
+    if "keep" in given:
+        await service.holdings.in_thread(service.store.set_keep, experiment, given["keep"])
     await note(request, "changed", experiment, given)
+    return show(service, await _stored(service, experiment))
+
+
+@router.post("/{experiment}/arms")
+async def add_arm(request: Request, experiment: models.Id, new: models.NewArm) -> models.Experiment:
+    """Add an arm, which may be chosen from the next ask on."""
+    return await _change_arms(request, experiment, new, lambda session: session.add_arm(new.arm))
+
+
+@router.patch("/{experiment}/arms")
+async def set_arm(request: Request, experiment: models.Id, given: models.Arm) -> models.Experiment:
+    """Disable, enable or remove an arm."""
+    verb = {ON: "enable_arm", OFF: "disable_arm", REMOVED: "remove_arm"}[given.status]
+    return await _change_arms(request, experiment, given, lambda session: getattr(session, verb)(given.arm))
+
+
+@router.put("/{experiment}/force")
+async def force_arm(request: Request, experiment: models.Id, given: models.Force) -> models.Experiment:
+    """The kill switch: all Decisions get one arm, or the policy chooses again."""
+    return await _change_arms(request, experiment, given, lambda session: session.force_arm(given.arm))
+
+
+@router.put("/{experiment}/holdout")
+async def hold_out(request: Request, experiment: models.Id, given: models.HoldOut) -> models.Experiment:
+    """Hold out a share of Decisions, which always get one arm."""
+    return await _change_arms(request, experiment, given, lambda session: session.hold_out(given.share, given.arm))
+
+
+@router.get("/{experiment}/lift")
+async def lift(request: Request, experiment: models.Id) -> models.Lift:
+    """What the policy gains over the holdout, of all rewards since there is one."""
+    service = await admit(request, "read")
+    held = await service.holdings.get(experiment)
+    return models.Lift(**held.session.lift()._asdict())
+
+
+async def _change_arms(
+    request: Request, experiment: str, given: models.Request, change: Callable[[Session], None]
+) -> models.Experiment:
+    service = await admit(request, "admin")
+    held = await service.holdings.get(experiment)
+    held.check_tells()
+
+    def work(held: Held) -> str:
+        change(held.session)
+        return ""
+
+    await service.holdings.durably(held, work, heavy=held.session.policy.arms_change == "anew")
+    await note(request, "changed arms", experiment, given.model_dump())
     return show(service, await _stored(service, experiment))
 
 
@@ -156,12 +226,14 @@ async def export_experiment(
     request: Request,
     experiment: models.Id,
     format: Literal["jsonl", "csv", "parquet"] = "jsonl",
+    since: Annotated[int, Query(ge=0, lt=2**63, description="Only Decisions with events after this one.")] = 0,
 ) -> StreamingResponse:
-    """The whole log, one row a Decision, sent while it is read."""
+    """The log, one row a Decision, sent while it is read. X-Last-Event is the next ``since``."""
     service = await admit(request, "read")
-    await _stored(service, experiment)
-    pieces = await service.exports.start(experiment, format)
+    stored = await _stored(service, experiment)
+    pieces = await service.exports.start(experiment, format, since)
     named = {"Content-Disposition": f'attachment; filename="{experiment}.{format}"'}
+    named["X-Last-Event"] = str(stored.last_seq)
     return StreamingResponse(pieces, headers=named, media_type=KINDS[format])
 
 
@@ -198,7 +270,9 @@ def show(service: Service, stored: Stored) -> models.Experiment:
     """An experiment as the Store has it, with what is in memory here."""
     declared = {name: getattr(stored, name) for name in models.Experiment.model_fields if hasattr(stored, name)}
     held = service.holdings.held.get(stored.id)
-    live = {name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt")}
+    live = {
+        name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced", "holdout")
+    }
     warnings = held.warnings() if held else []
     return models.Experiment(**declared | live, events=stored.last_seq, warnings=warnings)
 
@@ -207,17 +281,17 @@ def _shown(service: Service, stored: Stored) -> str:
     return SHOW.dump_json(show(service, stored)).decode()
 
 
-def _policy(new: models.NewExperiment) -> Policy:
-    if new.policy in POLICIES:
-        known = [field.name for field in fields(POLICIES[new.policy])]  # type: ignore[arg-type]
-        for name, value in new.policy_settings.items():
-            if name not in known:
-                raise InputError(f"{new.policy} has no setting {name!r}; it has {', '.join(known) or 'none'}")
+def _policy(name: str, settings: dict[str, Any]) -> Policy:
+    if name in POLICIES:
+        known = [field.name for field in fields(POLICIES[name])]  # type: ignore[arg-type]
+        for key, value in settings.items():
+            if key not in known:
+                raise InputError(f"{name} has no setting {key!r}; it has {', '.join(known) or 'none'}")
             if not isinstance(value, bool | int | float | str | None):
-                raise InputError(f"{name} of {new.policy} must be a number, a text, true, false or null; got {value!r}")
+                raise InputError(f"{key} of {name} must be a number, a text, true, false or null; got {value!r}")
     try:
-        return make_policy(new.policy, **new.policy_settings)
+        return make_policy(name, **settings)
     except InputError:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise InputError(f"{new.policy} cannot be made from {new.policy_settings!r}: {error}") from None
+        raise InputError(f"{name} cannot be made from {settings!r}: {error}") from None

@@ -36,14 +36,14 @@ class Exports:
         self._threads = ThreadPoolExecutor(MOST, "export")
         self.running = 0
 
-    async def start(self, id: str, format: str) -> AsyncIterator[bytes]:
+    async def start(self, id: str, format: str, since: int) -> AsyncIterator[bytes]:
         """The log in pieces. What is wrong at first is raised here; later the stream breaks off: the log says why."""
         if self.running >= MOST:
             raise TooManyExportsError(f"{MOST} exports are running, which is the most at a time: try again later")
         pipe = Pipe(asyncio.get_running_loop())
         self.running += 1
         try:
-            work = asyncio.get_running_loop().run_in_executor(self._threads, self._write, id, format, pipe)
+            work = asyncio.get_running_loop().run_in_executor(self._threads, self._write, id, format, since, pipe)
             first = await pipe.read()
             if first is None:
                 await work
@@ -68,9 +68,9 @@ class Exports:
             self.running -= 1
             pipe.give_up()
 
-    def _write(self, id: str, format: str, pipe: Pipe) -> None:
+    def _write(self, id: str, format: str, since: int, pipe: Pipe) -> None:
         try:
-            self._store.stream(id, format, cast("IO[bytes]", pipe))
+            self._store.stream(id, format, cast("IO[bytes]", pipe), since)
         finally:
             pipe.end()
 

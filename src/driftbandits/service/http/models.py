@@ -37,6 +37,12 @@ Range = Annotated[
 ]
 
 
+Title = Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")]
+Drift = Annotated[
+    Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
+]
+
+
 def _without_default(schema: dict[str, Any]) -> None:
     """What it is unless given depends on other fields: a client that sends what the schema says would be refused."""
     schema.pop("default")
@@ -52,12 +58,18 @@ class Request(BaseModel):
     model_config = STRICT
 
 
+Keep = Annotated[
+    Seconds | None,
+    Field(description="Seconds after which events are erased, and only what was learnt from them stays; null: never."),
+]
+
+
 class NewExperiment(Request):
     """An experiment to create."""
 
     id: ExperimentId
     arms: Annotated[list[Name], Field(min_length=1, max_length=MOST_ARMS)]
-    title: Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")] = ""
+    title: Title = ""
     policy: Annotated[str, Field(description="A policy's name; AutoTS, which must be told nothing.")] = "AutoTS"
     policy_settings: Annotated[
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
@@ -69,9 +81,8 @@ class NewExperiment(Request):
     explore: Annotated[
         Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
     ] = 0.0
-    drift: Annotated[
-        Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
-    ] = None
+    drift: Drift = None
+    keep: Keep = None
 
 
 class Changes(Request):
@@ -80,6 +91,50 @@ class Changes(Request):
     timeout: Timeout = None
     default_reward: Default = None
     reward_range: Range = None
+    explore: Share = 0.0
+    policy: Annotated[str, Field(description="Another one: it learns the last 1,000 rewards and takes over.")] = ""
+    policy_settings: Annotated[dict[str, Any], Field(description="Its settings.")] = {}
+    title: Title = ""
+    drift: Drift = None
+    keep: Keep = None
+
+
+class NewArm(Request):
+    """An arm to add."""
+
+    arm: Name
+
+
+class Arm(Request):
+    """What an arm is to be: "on", "off" (not chosen until it is on again) or "removed" (never again)."""
+
+    arm: Name
+    status: Literal["on", "off", "removed"]
+
+
+class Force(Request):
+    """The arm that all Decisions get, whatever the policy wants; null lets the policy choose again."""
+
+    arm: Name | None
+
+
+class HoldOut(Request):
+    """The share of Decisions that always gets ``arm``, by chance and whatever the policy wants; 0 for none."""
+
+    share: Share
+    arm: Name | None = None
+
+
+class Lift(BaseModel):
+    """What the policy gains over the holdout, with a 95 % interval; null while there are fewer than 20 rewards."""
+
+    lift: float | None
+    low: float | None
+    high: float | None
+    policy: float | None
+    holdout: float | None
+    rewards: int
+    held_out: int
 
 
 class Correction(Request):
@@ -147,14 +202,18 @@ class ToldMany(BaseModel):
 class Experiment(BaseModel):
     """An experiment as it was declared, and its status.
 
-    ``step``, ``open`` and ``learnt`` count its Decisions, those that wait, and the rewards learnt; they are null where
-    this service does not hold it. ``events`` is the length of its log. ``warnings`` say what will soon need attention.
+    ``arms`` are all that there ever were, ``statuses`` what each is now. ``step``, ``open`` and ``learnt`` count its
+    Decisions, those that wait, and the rewards learnt; they are null where this service does not hold it, as is
+    ``forced``, the arm that all Decisions get, and ``holdout``, a share and its arm. ``events`` is
+    the length of its log, the first ``folded`` of which are past retention. ``warnings`` say what will soon need
+    attention. ``first`` has what was declared before the first change, null if nothing was changed.
     """
 
     id: str
     title: str
     status: Literal["running", "paused", "archived"]
     arms: list[str]
+    statuses: list[Literal["on", "off", "removed"]]
     policy: dict[str, Any]
     seed: int
     timeout: float | None
@@ -162,14 +221,19 @@ class Experiment(BaseModel):
     reward_range: tuple[float, float] | None
     explore: float
     drift: float | None
+    keep: float | None
     created: float
     events: int
+    folded: int
     step: int | None
     open: int | None
     learnt: int | None
+    forced: str | None
+    holdout: tuple[float, str] | None
     holder: str | None
     url: str | None
     warnings: list[str]
+    first: dict[str, Any] | None
 
 
 class Experiments(BaseModel):

@@ -1,0 +1,77 @@
+"""What of a Session can change while it runs: its settings, corrected rewards, a clock that was ahead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from driftbandits._common.checks import check_default, check_range, check_share, check_timeout, shown
+from driftbandits.errors import InputError
+from driftbandits.live.arms import apply_arm, apply_traffic, go_on_with
+from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Forced, HeldOut, PolicyChanged, Rewound
+from driftbandits.policies import Policy
+
+if TYPE_CHECKING:
+    from driftbandits.live.session import Session
+
+UNCHANGED: Any = ...
+"""A setting that is left as it is."""
+
+
+def changed(
+    session: Session, timeout: float | None, default_reward: float | None, reward_range: Sequence[float] | None
+) -> Changed:
+    """The event that changes these settings; an UNCHANGED one stays."""
+    timeout = session.timeout if timeout is UNCHANGED else check_timeout(timeout)
+    limits = session.reward_range if reward_range is UNCHANGED else check_range("reward_range", reward_range)
+    default = check_default(session.default_reward if default_reward is UNCHANGED else default_reward, limits)
+    return Changed(timeout, None if default is None else float(default), limits, session._now())
+
+
+def policy_changed(session: Session, policy: Any, explore: Any) -> PolicyChanged | None:
+    """The event that changes policy or exploration; an UNCHANGED one stays. None if both do."""
+    policy = session.policy if policy is UNCHANGED else check_policy(policy)
+    explore = session.explore if explore is UNCHANGED else check_share("explore", explore)
+    same = policy == session.policy and explore == session.explore
+    return None if same else PolicyChanged(policy, explore, session._now())
+
+
+def check_policy(policy: Any) -> Policy:
+    """A Session is played by a Policy."""
+    if not isinstance(policy, Policy):
+        raise InputError(f"a Session needs an object derived from Policy, such as UCB1(); got {shown(policy)}")
+    return policy
+
+
+def apply_change(
+    session: Session, event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+) -> None:
+    """A correction is noted here; the rewards before it were those that it says (``amended``)."""
+    if isinstance(event, Corrected):
+        if not 1 <= event.step <= session.step or f"{session.name}-{event.step}" in session._open:
+            raise InputError(f"the log corrects step {event.step}, which has no reward yet")
+    elif isinstance(event, ArmChanged):
+        apply_arm(session, event)
+    elif isinstance(event, PolicyChanged):
+        before, same = session._learner, event.policy == session.policy
+        learner = before.again() if same else before.anew(event.policy, session.statuses, event.explore)
+        learner.explore = event.explore
+        go_on_with(session, learner, session.statuses)
+        session.policy, session.explore, _ = event
+    elif isinstance(event, Forced | HeldOut):
+        apply_traffic(session, event)
+    else:
+        latest = math.inf
+        if isinstance(event, Changed):
+            session.timeout, session.default_reward, session.reward_range, _ = event
+        else:
+            latest = session.time = event.time
+        for id, (asked, learnt) in session._open.items():
+            at = min(asked.time, latest)
+            due = None if session.timeout is None else at + session.timeout
+            session._open[id] = asked._replace(time=at, due=due), learnt
+    session.changes += 1
+    session.time = max(session.time, event.time)
+    if session.journal is not None:
+        session.journal.append(event)

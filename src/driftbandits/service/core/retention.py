@@ -1,0 +1,55 @@
+"""Events that are older than their experiments keep are erased, by a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import structlog
+
+from driftbandits.errors import DriftbanditsError
+from driftbandits.service.core.logs import rarely
+from driftbandits.store import Store
+
+log = structlog.get_logger("driftbandits.service")
+FIRST, EVERY = 60.0, 3600.0
+"""Seconds after the start, and between two looks."""
+
+
+class Retention:
+    """Looks at all experiments once in an hour; several services on one database may do so at once."""
+
+    def __init__(self, store: Store, archive: Path | None) -> None:
+        self._store, self._archive = store, archive
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._prune_for_ever, daemon=True, name="retention")
+        self._thread.start()
+
+    def close(self) -> None:
+        """Erase no more; what was begun is finished by whoever looks next."""
+        self._ended.set()
+        self._thread.join(1.0)
+
+    def prune(self) -> None:
+        """Look at all, in this thread."""
+        try:
+            kept = [each.id for each in self._store.experiments() if each.keep is not None]
+        except DriftbanditsError as error:
+            rarely("nothing erased", error=str(error))
+            return
+        for id in kept:
+            if self._ended.is_set():
+                return
+            try:
+                pruned = self._store.prune(id, self._archive)
+            except (DriftbanditsError, OSError) as error:  # the archive may be full; then nothing is erased
+                rarely("nothing erased", experiment=id, error=str(error))
+                continue
+            if pruned.events:
+                log.info("past retention", experiment=id, events=pruned.events, decisions=pruned.decisions)
+
+    def _prune_for_ever(self) -> None:
+        wait = FIRST
+        while not self._ended.wait(wait):
+            self.prune()
+            wait = EVERY

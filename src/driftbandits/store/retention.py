@@ -1,0 +1,105 @@
+"""Old events are erased: what they came to is kept as one Session, and the log begins behind it.
+
+Of a Decision that was closed by then nothing is left. One that is still open keeps its ask, so that it can be told,
+settled and exported. First the Session is written, in one transaction with the number of the last event that it is the
+fold of; from then on nobody reads what is before. Then rows are deleted in small transactions, asks before rewards, so
+that a process which is killed in between leaves nothing that the next one could not finish.
+"""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import and_, delete, exists, func, insert, select, text
+
+from driftbandits.store.database import Database
+from driftbandits.store.experiments import Experiment
+from driftbandits.store.export import export_file
+from driftbandits.store.history import History, is_stale
+from driftbandits.store.log import Log
+from driftbandits.store.schema import changes, events, folded, snapshots, writers
+
+ROWS = 10_000
+"""Numbers of events whose rows are deleted in one transaction: others write between two of them."""
+
+
+class Pruned(NamedTuple):
+    """How many events were folded, how many Decisions erased, and the file with them, if one was asked for."""
+
+    events: int
+    decisions: int
+    archive: Path | None
+
+
+class Retention:
+    """Erases what is older than an experiment keeps."""
+
+    def __init__(self, database: Database, log: Log, history: History) -> None:
+        self._database, self._log, self._history = database, log, history
+
+    def prune(self, experiment: Experiment, archive: Path | None) -> Pruned:
+        """Fold and erase; with ``archive``, a folder, the Decisions are in a Parquet file there before that."""
+        seq = experiment.folded
+        if experiment.keep is not None:
+            seq = self._log.last_before(experiment, self._database.clock() - experiment.keep)
+        file = None
+        if seq > experiment.folded:
+            if archive is not None:
+                archive.mkdir(parents=True, exist_ok=True)
+                file = archive / f"{experiment.id}-events-{experiment.folded + 1}-{seq}.parquet"
+                export_file(self._database, self._log, experiment, file, until=seq)
+            if not self._fold(experiment, seq):
+                return Pruned(0, 0, None)  # someone else corrected or folded meanwhile: the next time is soon enough
+        return Pruned(seq - experiment.folded, self._erase(experiment.key, seq) if seq else 0, file)
+
+    def _fold(self, experiment: Experiment, seq: int) -> bool:
+        """Write the Session after ``seq`` events, with all rewards as they are known now; False if that changed."""
+        key = experiment.key
+        corrections = self._log.corrections(key)
+        session = self._history.session(experiment, seq, known=corrections)[0]
+        mine = snapshots.c.experiment == key
+        row = {
+            "experiment": key,
+            "seq": seq,
+            "step": session.step,
+            "corrected": max((each.seq for each in corrections if each.closed <= seq < each.seq), default=0),
+            "data": zlib.compress(session.snapshot()),
+        }
+        with self._database.writing() as connection:
+            # Whoever appends locks this row too: no correction comes between.
+            connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
+            before = connection.execute(select(folded.c.seq).where(folded.c.experiment == key)).scalar_one_or_none()
+            if (before or 0) != experiment.folded or self._log.corrections_in(connection, key) != corrections:
+                return False
+            connection.execute(delete(folded).where(folded.c.experiment == key))
+            connection.execute(insert(folded), row)
+            saved = connection.execute(select(snapshots.c.seq).where(mine)).scalars().all()
+            for each in saved:
+                if each <= seq or is_stale(each, corrections):  # what they do not know will be erased
+                    connection.execute(delete(snapshots).where(mine, snapshots.c.seq == each))
+        return True
+
+    def _erase(self, key: int, seq: int) -> int:
+        """Delete the rows of Decisions that were closed by event ``seq``, and the rare events; how many Decisions."""
+        closed = events.alias("closed")
+        mine = events.c.experiment == key
+        answered = exists().where(
+            closed.c.experiment == key,
+            closed.c.step == events.c.step,
+            closed.c.seq <= seq,
+            text("closed.kind <> 'a'"),
+        )
+        erased = 0
+        for kind in (and_(text("events.kind = 'a'"), answered), text("events.kind <> 'a'")):
+            with self._database.reading() as connection:
+                first = connection.execute(select(func.min(events.c.seq)).where(mine)).scalar()
+            for after in range(first or seq, seq + 1, ROWS):
+                until = min(after + ROWS - 1, seq)
+                with self._database.writing() as connection:
+                    found = connection.execute(delete(events).where(mine, events.c.seq.between(after, until), kind))
+                erased += found.rowcount
+        with self._database.writing() as connection:
+            connection.execute(delete(changes).where(changes.c.experiment == key, changes.c.seq <= seq))
+        return erased // 2

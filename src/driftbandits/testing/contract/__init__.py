@@ -1,0 +1,1 @@
+"""The tests of ``StoreContract``, a file for each subject."""

@@ -1,0 +1,94 @@
+"""The holdout: a random sample that always gets one arm, and the lift against it, honest under drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import driftbandits as db
+from driftbandits.live.decisions import Asked
+from driftbandits.live.lift import MOST_BLOCKS, Strata
+
+
+@pytest.mark.parametrize("policy", [db.AutoTS(), db.KLUCB()], ids=["any order", "in turn"])
+def test_the_holdout_is_a_random_sample_whose_probabilities_are_told(policy: db.Policy) -> None:
+    session = db.Session(policy, arms=["a", "b", "c"], explore=0.3)
+    session.journal = []
+    for _ in range(30):
+        decision = session.ask()
+        session.tell(decision, 0.3 * session.arms.index(decision.arm))
+    session.hold_out(0.2, "a")
+    asked = session.ask_many(4_000)
+    held = [each for each in asked if session._learner.is_held_out(each.step)]
+    assert {each.arm for each in held} == {"a"}
+    assert {session.explain(each).phase for each in held[:3]} == {"held out"}
+    assert abs(len(held) - 800) < 5 * np.sqrt(4_000 * 0.2 * 0.8)
+    early = sum(each.step <= 2_030 for each in held)
+    assert abs(2 * early - len(held)) < 5 * np.sqrt(len(held)), "at any time alike"
+    told = [event for event in session.journal if isinstance(event, Asked)][-4_000:]
+    weights: Any = [1.0 / event.probability for event in told if event.arm == 0]  # type: ignore[operator]
+    assert abs(sum(weights) - 4_000) < 5 * np.sqrt(4_000 * max(weights)), "they are exact"
+
+
+def test_the_interval_of_the_lift_is_honest_under_drift() -> None:
+    """Means drift by much more than the lift, which drifts too; 95 % of the intervals hold its average."""
+    rng = np.random.Generator(np.random.SFC64(1))
+    hits, naive_hits, runs, T = 0, 0, 300, 1_500
+    for _ in range(runs):
+        level = 0.5 + 0.4 * np.sin(2 * np.pi * (np.arange(T) / T + rng.random()))
+        lift = 0.05 * np.linspace(0.0, 2.0, T)
+        held = rng.random(T) < 0.2
+        rewards = level + np.where(held, 0.0, lift) + 0.1 * rng.standard_normal(T)
+        strata = Strata()
+        for step in rng.permutation(T):
+            strata.add(int(step) + 1, bool(held[step]), float(rewards[step]))
+        found = strata.lift()
+        assert found.low is not None
+        assert found.high is not None
+        hits += bool(found.low <= 0.05 <= found.high)
+        naive_hits += (found.high - found.low) < 0.5 * 4 * rewards.std() / np.sqrt(held.sum())
+        assert (found.rewards, found.held_out) == (int((~held).sum()), int(held.sum()))
+    assert 0.95 * runs - 5 * np.sqrt(runs * 0.05 * 0.95) <= hits
+    assert naive_hits == runs, "and drift does not widen it"
+
+
+def test_blocks_grow_wider_and_nothing_is_lost() -> None:
+    strata = Strata()
+    for step in range(1, 64 * MOST_BLOCKS * 2, 3):
+        strata.add(step, step % 2 == 0, 1.0)
+    assert len(strata.blocks) <= MOST_BLOCKS
+    found = strata.lift()
+    assert (found.lift, found.policy, found.holdout) == (0.0, 1.0, 1.0)
+    assert found.rewards + found.held_out == len(range(1, 64 * MOST_BLOCKS * 2, 3))
+    assert Strata().lift()._asdict() == dict.fromkeys(found._fields) | {"rewards": 0, "held_out": 0}
+
+
+def test_a_session_tells_the_lift() -> None:
+    session = db.Session(arms=["a", "b"])
+    session.hold_out(0.25, "a")
+    for _ in range(600):
+        decision = session.ask()
+        session.tell(decision, 0.2 + 0.6 * (decision.arm == "b"))
+    found = session.lift()
+    assert found.holdout == pytest.approx(0.2)
+    assert found.lift == pytest.approx(0.6, abs=0.05)
+    assert db.Session.restore(session.snapshot()).lift() == found
+    session.force_arm("a")
+    session.tell_many(dict.fromkeys(session.ask_many(50), 0.0))
+    assert session.lift() == found, "what was forced is compared with nothing"
+    calls: list[tuple[Callable[[], object], str]] = [
+        (lambda: session.hold_out(1.0, "a"), "leaves nothing to the policy"),
+        (lambda: session.hold_out(0.1, "z"), "an arm that is on"),
+        (lambda: session.hold_out(0.1), "an arm that is on"),
+    ]
+    for call, words in calls:
+        with pytest.raises(db.InputError, match=words):
+            call()
+    session.force_arm(None)
+    with pytest.raises(db.InputError, match="hold out another arm, or none"):
+        session.remove_arm("a")
+    session.hold_out(0)
+    assert session.holdout is None

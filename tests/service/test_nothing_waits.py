@@ -1,0 +1,139 @@
+"""Exports and large batches make nobody else wait. On SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import httpx
+import pytest
+
+from driftbandits.live import session as live_session
+from driftbandits.service.http import exports as http_exports
+from driftbandits.store import Store, export
+from driftbandits.store import experiments as store_experiments
+from in_process import Running, ask, serving
+from waiting import wait_until
+
+
+def test_nothing_waits_for_exports(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While as many exports run as may, and get nowhere, tokens, keys, probes, leases and asks go on."""
+    go_on, plain = threading.Event(), Store.stream
+
+    def stuck(store: Store, id: str, format: str, to: IO[bytes]) -> int:
+        to.write(b"first")
+        assert go_on.wait(60)
+        return plain(store, id, format, to)
+
+    with serving(url, lease=1.0) as running:
+        path = running.create()
+        ask(running, path, 1100)
+        monkeypatch.setattr(Store, "stream", stuck)
+        with open_exports(running, path, http_exports.MOST + 2) as statuses:
+            assert statuses == [200] * http_exports.MOST + [503] * 2
+            assert running.http.get("/readyz").status_code == 200
+            renewed = running.service.store.experiment("button").lease_until
+            for number in range(4):
+                keyed = running.http.post(f"{path}/ask", headers={"Idempotency-Key": f"k{number}"})
+                assert keyed.status_code == 200
+            wait_until(
+                lambda: running.service.store.experiment("button").lease_until > renewed, "the lease to be renewed"
+            )
+            assert running.http.get(f"{path}/explain/button-1").status_code == 200
+        go_on.set()  # nobody reads them any more
+        wait_until(lambda: running.service.exports.running == 0, "exports to be given up")
+        monkeypatch.setattr(Store, "stream", plain)
+        monkeypatch.setattr(export, "ROWS", 100)
+        whole = running.http.get(f"{path}/export?format=csv").text.splitlines()
+        assert len(whole) == len({line.split(",")[0] for line in whole}) == 1105
+
+
+def test_an_export_waits_for_its_reader_and_ends_with_it() -> None:
+    """So its memory is bounded, and a client that went away costs nothing."""
+
+    async def check() -> None:
+        pipe = http_exports.Pipe(asyncio.get_running_loop())
+        written: list[int] = []
+
+        def write() -> None:
+            try:
+                for number in range(1000):
+                    pipe.write(b"x")
+                    written.append(number)
+            except BrokenPipeError:
+                written.append(-1)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        assert await pipe.read() == b"x"
+        await asyncio.to_thread(wait_until, lambda: len(written) == http_exports.CHUNKS + 1, "the writer to wait")
+        pipe.give_up()
+        await asyncio.to_thread(thread.join, 60)
+        assert written[-1] == -1
+        assert len(written) <= http_exports.CHUNKS + 3
+
+    asyncio.run(check())
+
+
+@contextmanager
+def open_exports(running: Running, path: str, count: int) -> Iterator[list[int]]:
+    """So many exports at once, of which nothing is read but the status."""
+    clients = [httpx.Client(base_url=running.url, timeout=60) for _ in range(count)]
+    try:
+        yield [
+            client.send(client.build_request("GET", f"{path}/export?format=jsonl"), stream=True).status_code
+            for client in clients
+        ]
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_large_batches_leave_the_event_loop_to_others(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch that waits in its thread, however long, holds up its own experiment alone."""
+    begun, go_on = threading.Event(), threading.Event()
+    plain = live_session.Session.ask_many
+
+    def slow(session: live_session.Session, count: int) -> Any:
+        if count > 1000:
+            begun.set()
+            assert go_on.wait(60)
+        return plain(session, count)
+
+    with serving(url) as running:
+        path = running.create(arms=[f"arm {i}" for i in range(10)], explore=0.1)
+        other = running.create("other")
+        ask(running, path, 10)
+        monkeypatch.setattr(live_session.Session, "ask_many", slow)
+        batch = threading.Thread(target=ask, args=(running, path, 2000))
+        batch.start()
+        assert begun.wait(60)
+        assert httpx.get(f"{running.url}/healthz", timeout=60).status_code == 200
+        assert httpx.post(f"{running.url}{other}/ask", timeout=60).status_code == 200
+        waiting = threading.Thread(target=ask, args=(running, path, 1))
+        waiting.start()
+        go_on.set()
+        for thread in (batch, waiting):
+            thread.join(60)
+        assert running.http.get(path).json()["step"] == 2011
+
+
+def test_forgotten_decisions_are_looked_up_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_experiments, "REMEMBER", 5)
+    with serving(url) as running:
+        path = running.create()
+        rewards = [{"id": id, "reward": 1} for id in ask(running, path, 600)]
+        assert running.http.post(f"{path}/tell_many", json={"rewards": rewards}).json()["outcomes"] == ["new"] * 600
+        looked_up, plain = list[int](), Store.outcomes
+
+        def counted(store: Store, id: str, told: Any) -> Any:
+            looked_up.append(len(told))
+            return plain(store, id, told)
+
+        monkeypatch.setattr(Store, "outcomes", counted)
+        again = running.http.post(f"{path}/tell_many", json={"rewards": rewards})
+        assert again.json()["outcomes"] == ["again"] * 600
+        assert looked_up == [595]

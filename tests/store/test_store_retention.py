@@ -1,0 +1,121 @@
+"""Erasing old events, cut short anywhere, is finished by the next try."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import driftbandits as db
+from driftbandits.cli.main import app
+from driftbandits.store import StoreUnavailableError, retention
+from driftbandits.store.history import Snapshot
+from driftbandits.testing.contract.base import journal
+
+DAY = 86_400.0
+
+
+def filled(path: Path) -> tuple[db.Store, bytes]:
+    """A Store with ten days of Decisions, kept for five, and the Session that they make."""
+    store = db.Store(f"sqlite:///{path}")
+    start = store.clock() - 9.9 * DAY
+    store.clock = lambda: start
+    store.create("button", arms=["red", "blue"], policy=db.RoundRobin(), keep=5 * DAY)
+    writer = store.acquire("button")
+    for day in range(10):
+        writer.session.clock = lambda day=day: start + day * DAY  # type: ignore[misc]
+        for decision in writer.session.ask_many(40):
+            if decision.step != 7:
+                writer.session.tell(decision.id, 1)
+        store.append([(writer, journal(writer))])
+    store.release(writer)
+    store.clock = time.time
+    return store, writer.session.snapshot()
+
+
+def test_erasing_that_was_cut_short_is_finished_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "ROWS", 250)
+    first, before = filled(tmp_path / "first.db")
+    first.close()
+    cut = 0
+    while True:
+        shutil.copy(tmp_path / "first.db", tmp_path / f"{cut}.db")
+        store = db.Store(f"sqlite:///{tmp_path / f'{cut}.db'}")
+        left, writing = cut, store._database.writing
+
+        @contextmanager
+        def some_writes(writing: Any = writing) -> Iterator[Any]:
+            nonlocal left
+            if not left:
+                raise StoreUnavailableError("killed here")
+            left -= 1
+            with writing() as connection:
+                yield connection
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store._database, "writing", some_writes)
+            try:
+                store.prune("button")
+                finished = True
+            except StoreUnavailableError:
+                finished = False
+        assert store.acquire("button").session.snapshot() == before
+        store.prune("button")
+        assert store.experiment("button").folded == 399
+        assert len(list(store.events("button"))) == 400
+        with store._database.reading() as connection:
+            rows = connection.exec_driver_sql("SELECT count(*) FROM events").scalar_one()
+        assert rows == 401  # with the ask of the one that is open
+        assert store.check() == []
+        if finished:
+            break
+        cut += 1
+    assert cut == 6  # the fold, two parts of asks, two of rewards, and the rare events
+
+
+def test_a_log_that_is_erased_while_it_is_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, before = filled(tmp_path / "store.db")
+    other, read = db.Store(f"sqlite:///{tmp_path / 'store.db'}"), store._log.events
+    pruned: list[Any] = []
+
+    def prune_first(*where: Any) -> Any:
+        if not pruned:
+            pruned.append(other.prune("button"))
+        return read(*where)
+
+    monkeypatch.setattr(store._log, "events", prune_first)
+    assert store.acquire("button").session.snapshot() == before
+    assert pruned[0].decisions == 199
+
+
+def test_a_snapshot_that_comes_late_is_not_gone_on_from(tmp_path: Path) -> None:
+    store, before = filled(tmp_path / "store.db")
+    early = store.start("button")
+    for event in store.events("button", until=160):
+        early.apply(event)
+    store.prune("button")
+    writer = store.acquire("button")
+    store.snapshot(writer, Snapshot.of(early))
+    assert store.reload(writer).session.snapshot() == before
+    assert store.check() == []
+
+
+def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, _ = filled(tmp_path / "store.db")
+    store.compact()
+    size = (tmp_path / "store.db").stat().st_size
+    url = ["--store", f"sqlite:///{tmp_path / 'store.db'}"]
+    for words in ("keep button forever", "prune", "keep button 5d", f"prune --archive {tmp_path}/old", "compact"):
+        app(["store", *words.split(), *url], result_action="return_value")
+    said = capsys.readouterr().out
+    assert "button: events are kept for ever" in said
+    assert "every experiment keeps its events for ever" in said
+    assert "button: erased 199 Decisions, written to" in said
+    assert [each.name for each in (tmp_path / "old").iterdir()] == ["button-events-1-399.parquet"]
+    assert (tmp_path / "store.db").stat().st_size < size
+    assert [deed.details for deed in store.deeds()] == [{"keep": None}, {"keep": 5 * DAY}]

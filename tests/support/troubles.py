@@ -1,0 +1,228 @@
+"""What happens to real services: full disks, frozen, restarted and deleted databases, clocks that jump."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import polars as pl
+
+from driftbandits.store import Store
+from postgres import Server, server
+from serving import Process
+from traffic import ID, PATH, Traffic
+from waiting import wait_until
+
+YEAR = 365 * 86_400.0
+
+
+@contextmanager
+def service(store: str, **settings: object) -> Iterator[Process]:
+    """A service that is stopped at the end, and killed if that fails."""
+    process = Process(store, lease=2.0, **settings)
+    try:
+        process.wait()
+        yield process
+        process.stop()
+    finally:
+        process.kill()
+
+
+def disk_full(times: int) -> Counter[str]:
+    """The file system of the Store fills up, and is given room again."""
+    with _small_disk() as folder:
+        store, ballast = f"sqlite:///{folder}/store.db", Path(folder, "ballast")
+        with service(store) as running, Traffic(running.url).flowing() as traffic:
+            for _ in range(times):
+                traffic.wait_for("told")
+                _fill(ballast)
+                traffic.wait_for("refused")
+                wait_until(lambda: not running.ready, "readiness to notice")
+                ballast.unlink()
+                traffic.wait_for("told")
+                wait_until(lambda: running.ready, "readiness to notice")
+        return traffic.check(store)
+
+
+def frozen(times: int) -> Counter[str]:
+    """PostgreSQL stops responding, and goes on."""
+    database = Server()
+    try:
+        with database.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
+            for _ in range(times):
+                traffic.wait_for("told")
+                database.freeze()
+                wait_until(lambda: not running.ready, "readiness to notice")
+                database.thaw()
+                traffic.wait_for("told")
+            running.stop()
+            seen = traffic.check(store)
+    finally:
+        database.stop()
+    return seen
+
+
+def restarted(times: int) -> Counter[str]:
+    """PostgreSQL crashes, and is started again."""
+    database = Server(fsync=True)
+    try:
+        with database.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
+            for _ in range(times):
+                traffic.wait_for("told")
+                database.restart()
+                traffic.wait_for("told")
+            running.stop()
+            seen = traffic.check(store)
+    finally:
+        database.stop()
+    return seen
+
+
+def deleted(times: int) -> Counter[str]:
+    """The file is deleted under the service, and put back."""
+    with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+        file, store = Path(folder, "store.db"), f"sqlite:///{folder}/store.db"
+        traffic = None
+        for _ in range(times):
+            with service(store) as running:
+                traffic = traffic or Traffic(running.url)
+                traffic.url = running.url
+                with traffic.flowing():
+                    traffic.wait_for("told")
+                    rescued = _renamed(file)
+                    traffic.wait_for("refused")
+                    wait_until(lambda: not running.ready, "readiness to notice")
+                    asked = traffic.seen["asked"]
+                    traffic.wait_for("refused")
+                    assert traffic.seen["asked"] == asked, "an ask was acknowledged that is on no disk"
+                running.kill()
+            for name in os.listdir(folder):
+                if not name.startswith("rescued"):
+                    Path(folder, name).unlink()
+            for there, was in rescued.items():
+                there.rename(was)
+            traffic.check(store)
+        assert traffic is not None
+        return traffic.check(store)
+
+
+def clock_jumps(times: int) -> Counter[str]:
+    """The machine's clock is days ahead, or years behind, while it runs and when it starts."""
+    with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+        store, skew = f"sqlite:///{folder}/store.db", Path(folder, "skew")
+        traffic = None
+        for ahead in [0.0, 3 * 86_400.0, -YEAR, 0.0] * times:
+            skew.write_text(str(ahead))
+            with service(store, skew=str(skew)) as running:
+                traffic = traffic or Traffic(running.url, timeout=600)
+                traffic.url = running.url
+                with traffic.flowing():
+                    traffic.wait_for("told")
+                    skew.write_text(str(ahead + YEAR))
+                    traffic.wait_for("told")
+                    skew.write_text(str(ahead))
+                    traffic.wait_for("told")
+        assert traffic is not None
+        with service(store) as running:
+            due = httpx.post(f"{running.url}{PATH}/ask", timeout=60).json()["due"]
+            assert abs(due - time.time() - 600) < 120, f"time did not recover: due in {due - time.time():.0f} seconds"
+        return traffic.check(store)
+
+
+def backed_up(store: str, folder: Path) -> Counter[str]:
+    """A backup is made under load and restored; what was acknowledged before is there, and it goes on."""
+    with service(store) as running, Traffic(running.url).flowing() as traffic:
+        traffic.wait_for("told", 100)
+        before = traffic.copy()
+        copy = _backup(store, folder) if store.startswith("sqlite") else _dump(store, folder)
+        traffic.wait_for("told")
+    traffic.check(store)
+    traffic.check(copy, before)
+    with service(copy) as running, Traffic(running.url, declare=False).flowing() as after:
+        after.wait_for("told")
+    return traffic.seen + after.check(copy)
+
+
+def pruned(store: str, times: int) -> Counter[str]:
+    """Old events are archived and erased under load: all that was acknowledged is in the archive or in the log."""
+    with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as archive:
+        with service(store) as running, Traffic(running.url, keep=1.0).flowing() as traffic:
+            for _ in range(times):
+                traffic.wait_for("told", 200)
+                Store(store).prune(ID, archive)
+        opened = Store(store)
+        assert opened.experiment(ID).folded > 0
+        assert opened.check() == []
+        opened.export(ID, f"{archive}/kept.parquet")
+        rows = pl.concat([pl.read_parquet(file) for file in Path(archive).iterdir()]).unique("id")
+        found = dict(zip(rows["id"], rows["reward"], strict=True))
+        assert set(traffic.asked) <= set(found)
+        assert {id: found[id] for id in traffic.told} == traffic.told
+        opened.close()
+        return +traffic.seen
+
+
+def _backup(url: str, folder: Path) -> str:
+    """``driftbandits store backup``; the URL of the copy."""
+    store = Store(url)
+    store.backup(folder / "monday.db")
+    store.close()
+    return f"sqlite:///{folder / 'monday.db'}"
+
+
+def _dump(url: str, folder: Path) -> str:
+    """``pg_dump`` and ``pg_restore``, as the documentation says; the URL of the copy."""
+    base, _, name = url.rpartition("/")
+    copy = f"{base}/{name}_copy"
+    for words in (
+        ["pg_dump", "--format=custom", f"--file={folder}/monday.dump", url],
+        ["createdb", f"--maintenance-db={base}/postgres", f"{name}_copy"],
+        ["pg_restore", f"--dbname={copy}", f"{folder}/monday.dump"],
+    ):
+        subprocess.run([f"{server().binaries}/{words[0]}", *words[1:]], check=True)
+    return copy
+
+
+def _fill(ballast: Path) -> None:
+    with ballast.open("wb", buffering=0) as file:
+        size = 1 << 20
+        while size:
+            try:
+                file.write(b"\0" * size)
+            except OSError:
+                size //= 2
+
+
+def _renamed(file: Path) -> dict[Path, Path]:
+    """Other names for the file and its log, and none under which the service knows them."""
+    found = {}
+    for each in (file, file.with_name(f"{file.name}-wal")):
+        rescued = each.with_name(f"rescued-{each.name}")
+        os.link(each, rescued)
+        found[rescued] = each
+    for each in found.values():
+        each.unlink()
+    file.with_name(f"{file.name}-shm").unlink(missing_ok=True)
+    return found
+
+
+@contextmanager
+def _small_disk() -> Iterator[str]:
+    """A file system of 8 MB in memory, which only root can make."""
+    folder = tempfile.mkdtemp(prefix="driftbandits-soak-")
+    try:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder], check=True)
+        try:
+            yield folder
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
