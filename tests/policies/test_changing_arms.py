@@ -99,7 +99,7 @@ def test_a_new_arm_of_autots_drifts_as_the_pool_does() -> None:
     assert not np.allclose(state.pool, state.prior)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(
     data=st.data(),
     seed=st.integers(0, 2**32),

@@ -24,6 +24,7 @@ READ = (
     "list_experiments",
     "get_experiment",
     "export_experiment",
+    "lift",
     "list_policies",
     "read_metrics",
 )
@@ -38,6 +39,10 @@ EXAMPLES: dict[str, Any] = {
     "TellMany": {"rewards": [{"id": "button-2", "reward": 0}, {"id": "button-3", "reward": 1}]},
     "Corrections": {"corrections": [{"id": "button-1", "reward": 0}]},
     "Changes": {"timeout": 3600, "default_reward": 0},
+    "NewArm": {"arm": "green"},
+    "Arm": {"arm": "green", "status": "off"},
+    "Force": {"arm": "red"},
+    "HoldOut": {"share": 0.1, "arm": "red"},
     "Decision": {"id": "button-1", "arm": "red", "step": 1, "due": 1767225600.0},
 }
 """One for each shape that people send, or see first; they can be tried in the order of the operations."""

@@ -91,10 +91,18 @@ class Changes(Request):
     timeout: Timeout = None
     default_reward: Default = None
     reward_range: Range = None
-    explore: Share = 0.0
-    policy: Annotated[str, Field(description="Another one: it learns the last 1,000 rewards and takes over.")] = ""
-    policy_settings: Annotated[dict[str, Any], Field(description="Its settings.")] = {}
-    title: Title = ""
+    explore: Annotated[Share, Field(json_schema_extra=_without_default)] = 0.0
+    policy: Annotated[
+        str,
+        Field(
+            description="Another one: it learns the last 1,000 rewards and takes over.",
+            json_schema_extra=_without_default,
+        ),
+    ] = ""
+    policy_settings: Annotated[
+        dict[str, Any], Field(description="Its settings.", json_schema_extra=_without_default)
+    ] = {}
+    title: Annotated[Title, Field(json_schema_extra=_without_default)] = ""
     drift: Drift = None
     keep: Keep = None
 
