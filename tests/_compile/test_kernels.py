@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numba.core.caching
 import numpy as np
 import pytest
 
 import driftbandits as db
+from driftbandits._compile import kernels
 from driftbandits._compile.digest import code_digest
 from driftbandits._compile.kernels import _kernels_digest
 
@@ -257,3 +260,11 @@ def test_a_policy_must_be_a_dataclass() -> None:
 
     with pytest.raises(db.InputError, match="Bare must be a dataclass"):
         db.simulate({"it": Bare()}, db.instances.stationary(10), runs=1)
+
+
+def test_where_nothing_may_be_written_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a read-only container: numba finds no place for its cache, and says so with a RuntimeError."""
+    monkeypatch.setattr(numba.core.caching.CompileResultCacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(kernels, "_dispatcher", functools.cache(kernels._dispatcher.__wrapped__))
+    played = db.simulate({"it": db.RoundRobin()}, db.instances.stationary(50), runs=1, progress=False)
+    assert played.pulls["it"].sum() == 50

@@ -279,7 +279,10 @@ def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...], digest: s
     # A cache file of its own for each set of classes: a user's module that has since vanished can't spoil others.
     function.__qualname__ = function.__name__ + "".join(f"-{owner.__module__}.{owner.__qualname__}" for owner in owners)
     importable = all(owner.__module__ != "__main__" and "<locals>" not in owner.__qualname__ for owner in owners)
-    return numba.njit(cache=importable, boundscheck=checked, **_ENTRY_OPTIONS)(function)
+    try:
+        return numba.njit(cache=importable, boundscheck=checked, **_ENTRY_OPTIONS)(function)
+    except RuntimeError:  # no folder may be written, as in a read-only container: compiled for this process alone
+        return numba.njit(boundscheck=checked, **_ENTRY_OPTIONS)(function)
 
 
 def entry(
