@@ -15,7 +15,8 @@ from clock import Clock
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits.live import decisions
 from driftbandits.live.decisions import TooOldError, UnknownDecisionError
-from driftbandits.live.learners import KEEP, SEED_STEPS
+from driftbandits.live.learners import SEED_STEPS
+from driftbandits.live.past import KEEP
 from lively import lively
 from naive_session import NaiveSession
 

@@ -1,4 +1,4 @@
-"""Arms of a Session that come and go: added, disabled, enabled, removed."""
+"""Arms of a Session that come and go, and those that get Decisions whatever the policy wants: forced, held out."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 from driftbandits._common.checks import check_names, check_share, shown
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Forced, HeldOut
-from driftbandits.live.learners import OFF, ON, REMOVED, Learner
+from driftbandits.live.eras import go_on_with
+from driftbandits.live.learners import OFF, ON, REMOVED
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
 
 MOST_ARMS = 1_000
 """Arms that a Session may ever have had when one is added."""
-ERAS = 8
-"""Learners of before the last changes of arms, that are kept to explain what they chose."""
 
 
 def arm_changed(session: Session, name: Any, status: str, new: bool = False) -> ArmChanged | None:
@@ -89,12 +88,3 @@ def apply_traffic(session: Session, event: Forced | HeldOut) -> None:
     if share > 0.0 or session._holdouts:
         session._holdouts = [each for each in session._holdouts if each[0] <= session.step]
         session._holdouts.append((session.step + 1, share))
-
-
-def go_on_with(session: Session, learner: Learner, statuses: list[str]) -> None:
-    """Let another learner choose from here on; the one before explains what it chose."""
-    if learner is not session._learner:
-        session._eras.append((session._since, session.step, session._learner, session.statuses))
-        del session._eras[:-ERAS]
-        session._since = session.step
-    session._learner, session.statuses = learner, statuses

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits.errors import InputError
+from driftbandits.live.decisions import Decision, Outcome, TooOldError, id_of, step_of
+from driftbandits.live.eras import learner_of
 from driftbandits.live.learners import ON, REMOVED, Learner
 from driftbandits.policies._parts.belief import Belief, Snooze
+
+if TYPE_CHECKING:
+    from driftbandits.live.session import Session
 
 RECENT = 100
 
@@ -101,7 +107,27 @@ class Explanation:
         return "\n".join(lines)
 
 
-def explain_choice(
+def explain(session: Session, decision: Decision | str) -> Explanation:
+    """Why that arm; InputError when there is no such Decision, TooOldError when a Session can't tell any more."""
+    id = id_of(decision)
+    step = step_of(id, session.name)
+    if step is None or step > session.step:
+        raise session.refusal(Outcome.UNKNOWN, id, None)
+    if id in session._open:
+        event, learnt = session._open[id]
+        arm, probability = event.arm, event.probability
+    elif step in session._closed:
+        arm, learnt, _, probability = session._closed[step]
+    else:
+        raise TooOldError(f"{id!r} is older than the last {session.remember:,} answered Decisions: ask the Store")
+    try:
+        learner, statuses = learner_of(session, step)
+        return _explain_choice(learner, session.arms, statuses, id, step, arm, learnt, probability)
+    except InputError as error:
+        raise TooOldError(f"{id!r} is too old for this Session to explain ({error}): ask the Store") from None
+
+
+def _explain_choice(
     learner: Learner,
     names: list[str],
     statuses: list[str],

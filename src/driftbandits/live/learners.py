@@ -12,12 +12,11 @@ import numpy as np
 from driftbandits._compile.loops import make_select_many, make_update_many
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
-from driftbandits.errors import InputError, PolicyError
+from driftbandits.errors import PolicyError
+from driftbandits.live.past import Past, copy_of
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies.base import Policy, State
 
-KEEP = 4096
-"""What the policy knew can be told for at least so many updates back."""
 DRAWS = 100
 """Of so many draws of the policy one is taken, where the probability of a choice must be known."""
 SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62, 3 << 61
@@ -103,7 +102,7 @@ class Learner:
             places = [arm for arm, status in enumerate(statuses) if status == ON]
             return self if places == self.places else self.anew(self.policy, statuses, self.explore)
         places = self.places + list(range(self.seen, len(statuses)))
-        made, state = copy.copy(self), _copy(self.state)
+        made, state = copy.copy(self), copy_of(self.state)
         for _ in places[self.n_arms :]:
             state = self.policy.add_arm(state)
         was = [*self._on.tolist(), *[True] * (len(places) - self.n_arms)]
@@ -136,7 +135,7 @@ class Learner:
         """A learner that goes on with all that is known."""
         made = copy.copy(self)
         made.recent, made.unknown = self.recent.copy(), self.unknown.copy()
-        made.player = self.player.at(_copy(self.state), self.learnt)
+        made.player = self.player.at(copy_of(self.state), self.learnt)
         made.begin_past()
         return made
 
@@ -204,7 +203,7 @@ class Learner:
         PolicyError when a kernel fails at one of them: then none was taken.
         """
         before, unknown = self.learnt, self.unknown.copy()
-        self._forget_long_past()
+        self._past.mark(self.player)
         own = rewards if self._same else self._own(rewards)
         try:
             self._take(own, oldest)
@@ -212,7 +211,7 @@ class Learner:
             # A kernel that failed may have changed anything: go back to the State before.
             self.player = self.past(before)
             self.unknown = unknown
-            del self._past[before - self._marks[0][0] :]
+            self._past.undo(before)
             raise
         self.recent.extend(rewards)
 
@@ -226,21 +225,11 @@ class Learner:
 
     def past(self, learnt: int) -> Player:
         """The policy as it was after so many updates; InputError when that is too long ago."""
-        mark = next((mark for mark in reversed(self._marks) if mark[0] <= learnt), None)
-        if mark is None or learnt > self.learnt:
-            raise InputError(f"only the last {self.learnt - self._marks[0][0]:,} updates can be looked at")
-        first = mark[0] - self._marks[0][0]
-        player = self.player.at(_copy(mark[1]), mark[0])
-        player.update_many(self._past[first : first + learnt - mark[0]])
-        return player
+        return self._past.at(self.player, learnt)
 
     def rewards_before(self, learnt: int, most: int) -> list[list[float]]:
         """Each arm's last rewards, at most ``most``, among the remembered ones of the first ``learnt`` updates."""
-        found: list[list[float]] = [[] for _ in range(self.n_arms)]
-        for arm, reward in reversed(self._past[: max(0, learnt - self._marks[0][0])]):
-            if len(found[arm]) < most:
-                found[arm].append(reward)
-        return found
+        return self._past.rewards_before(learnt, most, self.n_arms)
 
     def shares(self, learnt: int, draws: int = 1000) -> Any:
         """The probability with which each arm is chosen after so many updates, as its share of so many draws."""
@@ -251,8 +240,7 @@ class Learner:
 
     def begin_past(self) -> None:
         """Remember from here on."""
-        self._marks: deque[tuple[int, State]] = deque([(self.learnt, _copy(self.state))])
-        self._past: list[tuple[int, float]] = []
+        self._past = Past(self.player)
 
     def resume_places(self, places: Sequence[int], statuses: Sequence[str]) -> None:
         """The arms that the policy knew, and what they were, at a snapshot."""
@@ -318,14 +306,7 @@ class Learner:
     def _learn(self, pulls: list[tuple[int, float]]) -> None:
         self.player.update_many(pulls)
         self.unknown.difference_update(arm for arm, _ in pulls)
-        self._past.extend(pulls)
-
-    def _forget_long_past(self) -> None:
-        if self.learnt - self._marks[-1][0] >= KEEP:
-            self._marks.append((self.learnt, _copy(self.state)))
-            if len(self._marks) > 2:
-                forgotten, _ = self._marks.popleft()
-                del self._past[: self._marks[0][0] - forgotten]
+        self._past.pulls.extend(pulls)
 
 
 class InTurnLearner(Learner):
@@ -393,7 +374,3 @@ class InTurnLearner(Learner):
 def make_learner(policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> Learner:
     """The learner for this policy, of those arms; ``era`` counts how often one began anew before it."""
     return (Learner if policy.any_order else InTurnLearner)(policy, places, seed, explore, era)
-
-
-def _copy(state: State) -> State:
-    return type(state)(*(array.copy() for array in state))

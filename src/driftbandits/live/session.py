@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice, repeat
 from typing import Any
 
@@ -22,21 +22,12 @@ from driftbandits.errors import InputError
 from driftbandits.live.arms import arm_changed, forced, held_out
 from driftbandits.live.clocks import steady_clock
 from driftbandits.live.decisions import (
-    ArmChanged,
     Asked,
-    Changed,
-    Corrected,
     Decision,
     Event,
-    Forced,
-    HeldOut,
     Outcome,
-    PolicyChanged,
     Rewards,
-    Rewound,
     Settled,
-    Told,
-    TooOldError,
     id_of,
     make_asked,
     make_decision,
@@ -44,11 +35,12 @@ from driftbandits.live.decisions import (
     pairs_of,
     step_of,
 )
-from driftbandits.live.explanation import Explanation, explain_choice
+from driftbandits.live.explanation import Explanation, explain
+from driftbandits.live.fold import apply_asked, apply_event, apply_rewards
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
 from driftbandits.live.lift import Lift, Strata
 from driftbandits.live.outcomes import outcome_of, refusal
-from driftbandits.live.settings import UNCHANGED, apply_change, changed, check_policy, policy_changed
+from driftbandits.live.settings import UNCHANGED, changes, check_policy
 from driftbandits.live.shown import as_html, in_a_line, listed
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.policies import AutoTS, Policy
@@ -185,7 +177,7 @@ class Session:
         probabilities = p.tolist() if self.explore > 0 else repeat(None)
         steps, chosen = range(self.step + 1, self.step + count + 1), arms.tolist()
         asked = list(map(make_asked, zip(steps, chosen, repeat(now), repeat(due), probabilities, strict=False)))
-        ids = self._apply_asked(asked)
+        ids = apply_asked(self, asked)
         names = map(self.arms.__getitem__, chosen)
         return list(map(make_decision, zip(ids, names, steps, repeat(due), strict=False)))
 
@@ -215,7 +207,7 @@ class Session:
                 meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
             outcomes.append(outcome)
         steps = [self._open[id][0].step for id in meant]
-        self._apply_rewards(meant, list(map(make_told, zip(steps, meant.values(), repeat(now), strict=False))))
+        apply_rewards(self, meant, list(map(make_told, zip(steps, meant.values(), repeat(now), strict=False))))
         return outcomes
 
     def settle(self, most: int | None = None) -> list[Settled]:
@@ -226,7 +218,7 @@ class Session:
             if event.due is None or event.due > now:
                 break  # the rest was asked later, and is due later
             due[id] = Settled(event.step, self.default_reward, now)
-        self._apply_rewards(due, due.values())
+        apply_rewards(self, due, due.values())
         return list(due.values())
 
     def change(
@@ -249,11 +241,7 @@ class Session:
         >>> session.waiting()[0].due
         160.0
         """
-        event = changed(self, timeout, default_reward, reward_range)
-        self._note(policy_changed(self, policy, explore))  # first, since a policy may not be defined for these arms
-        if event[:3] != (self.timeout, self.default_reward, self.reward_range) or (
-            explore is UNCHANGED and policy is UNCHANGED
-        ):
+        for event in changes(self, timeout, default_reward, reward_range, policy, explore):
             self.apply(event)
 
     # Arms that come and go
@@ -322,13 +310,6 @@ class Session:
         """What the policy gains over the holdout, of all rewards since there is one."""
         return self._strata.lift()
 
-    def _count(self, came: Iterable[tuple[int, int, float]]) -> None:
-        """Rewards of Decisions made while some were held out are compared."""
-        for step, _, reward in came:
-            share = next((share for first, share in reversed(self._holdouts) if first <= step), 0.0)
-            if share > 0.0:
-                self._strata.add(step, self._learner.is_held_out(step, share), reward)
-
     def _note(self, event: Event | None) -> None:
         if event is not None:
             self.apply(event)
@@ -341,87 +322,13 @@ class Session:
 
     def explain(self, decision: Decision | str) -> Explanation:
         """Why that arm: what the policy knew and believed at that Decision."""
-        id = id_of(decision)
-        step = step_of(id, self.name)
-        if step is None or step > self.step:
-            raise self.refusal(Outcome.UNKNOWN, id, None)
-        if id in self._open:
-            event, learnt = self._open[id]
-            arm, probability = event.arm, event.probability
-        elif step in self._closed:
-            arm, learnt, _, probability = self._closed[step]
-        else:
-            raise TooOldError(f"{id!r} is older than the last {self.remember:,} answered Decisions: ask the Store")
-        try:
-            learner, statuses = self._learner_of(step)
-            return explain_choice(learner, self.arms, statuses, id, step, arm, learnt, probability)
-        except InputError as error:
-            raise TooOldError(f"{id!r} is too old for this Session to explain ({error}): ask the Store") from None
-
-    def _learner_of(self, step: int) -> tuple[Learner, list[str]]:
-        """Who chose at that step, and what arms were then."""
-        if step > self._since:
-            return self._learner, self.statuses
-        for before, last, learner, statuses in self._eras:
-            if before < step <= last:
-                return learner, statuses
-        raise InputError("arms or policy have changed since")
+        return explain(self, decision)
 
     # Events: a Session is the fold of its log
 
     def apply(self, event: Event) -> None:
         """Apply one event of a log, as ``ask``, ``tell`` and ``settle`` made it."""
-        if isinstance(event, Asked):
-            if event.step != self.step + 1:
-                raise InputError(
-                    f"step {event.step} cannot follow step {self.step}: the log has a gap or is out of order"
-                )
-            self._apply_asked([event])
-        elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound):
-            apply_change(self, event)
-        elif not isinstance(event, Told | Settled):
-            raise InputError(
-                f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
-            )
-        else:
-            id = f"{self.name}-{event.step}"
-            if id not in self._open:
-                raise InputError(f"the log settles step {event.step}, which is not open")
-            self._apply_rewards([id], [event])
-
-    def _apply_asked(self, events: list[Asked]) -> list[str]:
-        prefix = f"{self.name}-"
-        ids = [f"{prefix}{event[0]}" for event in events]
-        self._open.update(zip(ids, zip(events, repeat(self._learner.learnt), strict=False), strict=True))
-        self.step, self.time = events[-1].step, max(self.time, events[-1].time)
-        self.most_open = max(self.most_open, self.open)
-        if self.journal is not None:
-            self.journal.extend(events)
-        return ids
-
-    def _apply_rewards(self, ids: Iterable[str], events: Collection[Told | Settled]) -> None:
-        if not events:
-            return
-        ids = list(ids)
-        came = [
-            (step, asked[0][1], reward)
-            for asked, (step, reward, _) in zip(map(self._open.__getitem__, ids), events, strict=True)
-            if reward is not None
-        ]
-        # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
-        # It comes first: a policy that fails leaves the Session as it was.
-        self._learner.take(came, self.step - 2 * self.most_open)
-        if self._holdouts:
-            self._count(came)
-        for (asked, learnt), event in zip(map(self._open.pop, ids), events, strict=True):
-            step, arm, _, _, probability = asked
-            _, reward, time = event
-            self._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
-        self.time = max(self.time, time)
-        for step in list(islice(self._closed, max(0, len(self._closed) - self.remember))):
-            del self._closed[step]
-        if self.journal is not None:
-            self.journal.extend(events)
+        apply_event(self, event)
 
     # Snapshots
 

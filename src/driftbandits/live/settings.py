@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_default, check_range, check_share, check_timeout, shown
 from driftbandits.errors import InputError
-from driftbandits.live.arms import apply_arm, apply_traffic, go_on_with
+from driftbandits.live.arms import apply_arm, apply_traffic
 from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Forced, HeldOut, PolicyChanged, Rewound
+from driftbandits.live.eras import go_on_with
 from driftbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -19,18 +20,33 @@ UNCHANGED: Any = ...
 """A setting that is left as it is."""
 
 
-def changed(
+def changes(
+    session: Session,
+    timeout: float | None,
+    default_reward: float | None,
+    reward_range: Sequence[float] | None,
+    policy: Policy,
+    explore: float,
+) -> list[Changed | PolicyChanged]:
+    """The events that change these settings; an UNCHANGED one stays."""
+    event, another = _changed(session, timeout, default_reward, reward_range), _policy_changed(session, policy, explore)
+    # The policy first, since it may not be defined for these arms.
+    found: list[Changed | PolicyChanged] = [] if another is None else [another]
+    same = event[:3] == (session.timeout, session.default_reward, session.reward_range)
+    return found if same and not (explore is UNCHANGED and policy is UNCHANGED) else [*found, event]
+
+
+def _changed(
     session: Session, timeout: float | None, default_reward: float | None, reward_range: Sequence[float] | None
 ) -> Changed:
-    """The event that changes these settings; an UNCHANGED one stays."""
     timeout = session.timeout if timeout is UNCHANGED else check_timeout(timeout)
     limits = session.reward_range if reward_range is UNCHANGED else check_range("reward_range", reward_range)
     default = check_default(session.default_reward if default_reward is UNCHANGED else default_reward, limits)
     return Changed(timeout, None if default is None else float(default), limits, session._now())
 
 
-def policy_changed(session: Session, policy: Any, explore: Any) -> PolicyChanged | None:
-    """The event that changes policy or exploration; an UNCHANGED one stays. None if both do."""
+def _policy_changed(session: Session, policy: Any, explore: Any) -> PolicyChanged | None:
+    """None if both stay."""
     policy = session.policy if policy is UNCHANGED else check_policy(policy)
     explore = session.explore if explore is UNCHANGED else check_share("explore", explore)
     same = policy == session.policy and explore == session.explore

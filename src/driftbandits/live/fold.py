@@ -1,0 +1,94 @@
+"""A Session is the fold of its log: what each event does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import islice, repeat
+from typing import TYPE_CHECKING
+
+from driftbandits._common.checks import shown
+from driftbandits.errors import InputError
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Asked,
+    Changed,
+    Corrected,
+    Event,
+    Forced,
+    HeldOut,
+    PolicyChanged,
+    Rewound,
+    Settled,
+    Told,
+)
+from driftbandits.live.settings import apply_change
+
+if TYPE_CHECKING:
+    from driftbandits.live.session import Session
+
+
+def apply_event(session: Session, event: Event) -> None:
+    """Apply one event of a log; InputError if it can't follow those before it."""
+    if isinstance(event, Asked):
+        if event.step != session.step + 1:
+            raise InputError(
+                f"step {event.step} cannot follow step {session.step}: the log has a gap or is out of order"
+            )
+        apply_asked(session, [event])
+    elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound):
+        apply_change(session, event)
+    elif not isinstance(event, Told | Settled):
+        raise InputError(
+            f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
+        )
+    else:
+        id = f"{session.name}-{event.step}"
+        if id not in session._open:
+            raise InputError(f"the log settles step {event.step}, which is not open")
+        apply_rewards(session, [id], [event])
+
+
+def apply_asked(session: Session, events: list[Asked]) -> list[str]:
+    """Decisions that follow the last one are open now; returns their ids."""
+    prefix = f"{session.name}-"
+    ids = [f"{prefix}{event[0]}" for event in events]
+    session._open.update(zip(ids, zip(events, repeat(session._learner.learnt), strict=False), strict=True))
+    session.step, session.time = events[-1].step, max(session.time, events[-1].time)
+    session.most_open = max(session.most_open, session.open)
+    if session.journal is not None:
+        session.journal.extend(events)
+    return ids
+
+
+def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told | Settled]) -> None:
+    """Open Decisions are closed, and what rewards they have is learnt."""
+    if not events:
+        return
+    ids = list(ids)
+    came = [
+        (step, asked[0][1], reward)
+        for asked, (step, reward, _) in zip(map(session._open.__getitem__, ids), events, strict=True)
+        if reward is not None
+    ]
+    # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
+    # It comes first: a policy that fails leaves the Session as it was.
+    session._learner.take(came, session.step - 2 * session.most_open)
+    if session._holdouts:
+        _compare(session, came)
+    for (asked, learnt), event in zip(map(session._open.pop, ids), events, strict=True):
+        step, arm, _, _, probability = asked
+        _, reward, time = event
+        session._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
+    session.time = max(session.time, time)
+    for step in list(islice(session._closed, max(0, len(session._closed) - session.remember))):
+        del session._closed[step]
+    if session.journal is not None:
+        session.journal.extend(events)
+
+
+def _compare(session: Session, came: Iterable[tuple[int, int, float]]) -> None:
+    """Rewards of Decisions made while some were held out are compared."""
+    for step, _, reward in came:
+        share = next((share for first, share in reversed(session._holdouts) if first <= step), 0.0)
+        if share > 0.0:
+            session._strata.add(step, session._learner.is_held_out(step, share), reward)
