@@ -99,7 +99,7 @@ _PRODUCT = re.compile(r"(?<=[\dα-ω])[A-Za-z]{1,3}(?![A-Za-z])")
 """Letters right after a number or a Greek letter are multiplied: 2wL."""
 _RAISED = re.compile("[₀-₉]+|[⁰¹²³⁴-⁹]+")
 _OPERATOR = re.compile(r"\s?(?:\.\.|…|[=≤≥<>≈+−·×/←≠∈]|mod(?= ))\s?")
-_UNARY = re.compile(r"(?:ln|log|exp|max|min)\b ?")
+_UNARY = re.compile(r"(?:ln|log|exp|max|min)(?:\^\([^()]*\)|\b) ?")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "⌈": "⌉", "⌊": "⌋", "|": "|"}
 _ALONE = re.compile(r"[B-HJ-Zb-zα-ωΔΘΩΣ].*", re.DOTALL)
 """A letter that is no English word."""
@@ -157,7 +157,7 @@ def _expression(text: str, at: int) -> int | None:
             return certain
         beside = end + (text[end : end + 1].isspace())
         following, word = _operand(text, beside)
-        if following is None or word or text[beside:following] in ("a", "A", "I"):
+        if following is None or word or (beside > end and text[beside:following] in ("a", "A", "I")):
             return certain
         end = certain = following
 
@@ -196,7 +196,7 @@ def _operand(text: str, at: int) -> tuple[int | None, bool]:
 
 def _script(text: str, at: int) -> int | None:
     at += text[at : at + 1] in ("−", "-", "+")
-    if text[at : at + 1] == "(":
+    if text[at : at + 1] in ("(", "["):
         return _group(text, at)
     found = re.compile(r"[A-Za-z]+|\d+|[α-ω]").match(text, at)
     return found.end() if found else None

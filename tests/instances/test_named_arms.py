@@ -86,3 +86,18 @@ def test_a_notebook_shows_facts_and_a_picture() -> None:
         assert "nan" not in html
         assert "<b>" not in html.removeprefix("<div><b>")
     assert len(instances.wave(n_arms=40)._repr_html_()) < 100_000
+
+
+def test_recorded_arms_keep_their_names() -> None:
+    assert instances.weather(100).arms == ("EWR", "JFK", "LGA")
+    assert instances.ad_prices(100).arms == ("exchange 2", "exchange 3", "exchange 4")
+    assert instances.clicks(100).arms[0] == "article 1"
+    assert "AMZN" in instances.tweets(100).arms
+    result = db.simulate("RoundRobin", instances.weather(100), runs=1)
+    assert result.pull_shares()["arm"].to_list() == ["EWR", "JFK", "LGA"]
+    assert [line.get_label() for line in instances.weather(100).plot().axes[0].lines] == ["EWR", "JFK", "LGA"]
+
+
+def test_a_broken_promise_of_drift_names_the_arm() -> None:
+    with pytest.raises(db.InputError, match="arm 'red' moves by"):
+        Instance(MEANS, drift=0.05, arms=["red", "blue"])

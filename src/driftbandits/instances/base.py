@@ -233,8 +233,9 @@ class Instance:
         if self.drift_limit > drift + ROUNDING:
             steps = np.abs(np.diff(self.means, axis=0))
             step, arm = np.unravel_index(int(steps.argmax()), steps.shape)
+            called = f"arm {arm}" if self.named_arms is None else f"arm {self.named_arms[arm]!r}"
             raise InputError(
-                f"the instance breaks the declared drift {drift:g}: arm {arm} moves by {self.drift_limit:g} from step "
+                f"the instance breaks the declared drift {drift:g}: {called} moves by {self.drift_limit:g} from step "
                 f"{step + 1} to {step + 2}, which is {self.drift_limit - drift:g} too much: "
                 f"declare drift={self.drift_limit:g} or smooth the means"
             )

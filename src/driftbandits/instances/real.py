@@ -22,7 +22,8 @@ def clicks(horizon: int = HORIZON) -> Instance:
     <Instance clicks: T=10,000, K=6, drift_limit=2.8e-05>
     """
     T, _ = check_shape(horizon, 6)
-    return Instance(spread(read_data("clicks")[1], T), name="clicks")
+    arms, values = read_data("clicks")
+    return Instance(spread(values, T), name="clicks", arms=arms)
 
 
 @family
@@ -61,8 +62,8 @@ def weather(horizon: int = HORIZON) -> Instance:
 
     Each mean is a day's median around the hour, as a share of the largest.
 
-    >>> weather(10_000).n_arms
-    3
+    >>> weather(10_000).arms
+    ('EWR', 'JFK', 'LGA')
     """
     T, _ = check_shape(horizon, 3)
     return day_by_day("weather", T)

@@ -85,7 +85,8 @@ def day_by_day(name: str, horizon: int) -> Instance:
     medians = [pl.Series(column).rolling_median(2 * half + 1).to_numpy()[2 * half :] for column in padded.T]
     smooth = np.column_stack(medians)
     low = min(0.0, float(smooth.min()))
-    return Instance(spread((smooth - low) / (smooth.max() - low), horizon), name=name.replace("-", " "))
+    means = spread((smooth - low) / (smooth.max() - low), horizon)
+    return Instance(means, name=name.replace("-", " "), arms=series.arms)
 
 
 def spread(values: Array, horizon: int) -> Array:

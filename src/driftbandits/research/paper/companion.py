@@ -58,5 +58,5 @@ def companion_page() -> str:
     for item in ITEMS:
         told = f"{item.found.verdict}: {item.found.strength}" if isinstance(item.found, Finding) else "computed"
         cells = [f"{item.section}: {item.name}", item.quote, item.implemented, told, item.shown]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("*_", "\\*\\_") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
