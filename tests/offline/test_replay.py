@@ -117,7 +117,7 @@ def test_arms_are_sorted_as_what_they_are() -> None:
     [
         ("", "the file is empty"),
         ("step,arm,reward\n", "has no rows"),
-        ("step,arm\n1,a\n", "no column 'reward'.*Its columns: step, arm"),
+        ("step,arm\n1,a\n", "no column 'reward'.*; its columns: step, arm"),
         ("step,arm,reward\n1,a,0.5\n2,b,nan\n", "row 2, column 'reward' must be a finite number.*got 'nan'"),
         ("step,arm,reward\n1,a,\n2,b,-inf\n", "row 2, column 'reward'.*got '-inf'"),
         ("step,arm,reward\n1,a,0.5\n2,b,much\n", "row 2, column 'reward' must be a number; got 'much'"),

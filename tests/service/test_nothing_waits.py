@@ -23,10 +23,10 @@ def test_nothing_waits_for_exports(url: str, monkeypatch: pytest.MonkeyPatch) ->
     """While as many exports run as may, and get nowhere, tokens, keys, probes, leases and asks go on."""
     go_on, plain = threading.Event(), Store.stream
 
-    def stuck(store: Store, id: str, format: str, to: IO[bytes]) -> int:
+    def stuck(store: Store, id: str, format: str, to: IO[bytes], since: int) -> int:
         to.write(b"first")
         assert go_on.wait(60)
-        return plain(store, id, format, to)
+        return plain(store, id, format, to, since)
 
     with serving(url, lease=1.0) as running:
         path = running.create()

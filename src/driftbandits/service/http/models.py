@@ -226,7 +226,7 @@ class Experiment(BaseModel):
     seed: int
     timeout: float | None
     default_reward: float | None
-    reward_range: tuple[float, float] | None
+    reward_range: Annotated[list[float], Field(min_length=2, max_length=2)] | None
     explore: float
     drift: float | None
     keep: float | None
@@ -237,7 +237,7 @@ class Experiment(BaseModel):
     open: int | None
     learnt: int | None
     forced: str | None
-    holdout: tuple[float, str] | None
+    holdout: Annotated[list[float | str], Field(min_length=2, max_length=2)] | None
     holder: str | None
     url: str | None
     warnings: list[str]
