@@ -39,7 +39,7 @@ class AsyncClient:
         return AsyncRemoteSession(self, id)
 
     async def create(self, id: str, **declared: Any) -> dict[str, Any]:
-        """A new experiment: ``arms=[...]``, and optionally policy, policy_settings, seed, timeout, ..."""
+        """A new experiment: ``arms=[...]``, and optionally policy, ``policy_settings``, seed, timeout, ..."""
         return await self.do(calls.create(id, declared))
 
     async def experiments(self) -> AsyncIterator[dict[str, Any]]:
@@ -55,7 +55,7 @@ class AsyncClient:
         return await self.do(calls.experiment(id))
 
     async def change(self, id: str, **settings: Any) -> dict[str, Any]:
-        """Change what was declared while it runs: timeout, explore, policy and policy_settings, title, drift, ..."""
+        """Change what was declared while it runs: timeout, policy and ``policy_settings``, title, drift, ..."""
         return await self.do(calls.change(id, settings))
 
     async def pause(self, id: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Client:
         return RemoteSession(self, id)
 
     def create(self, id: str, **declared: Any) -> dict[str, Any]:
-        """A new experiment: ``arms=[...]``, and optionally policy, policy_settings, seed, timeout, ..."""
+        """A new experiment: ``arms=[...]``, and optionally policy, ``policy_settings``, seed, timeout, ..."""
         return self.do(calls.create(id, declared))
 
     def experiments(self) -> Iterator[dict[str, Any]]:
@@ -57,7 +57,7 @@ class Client:
         return self.do(calls.experiment(id))
 
     def change(self, id: str, **settings: Any) -> dict[str, Any]:
-        """Change what was declared while it runs: timeout, explore, policy and policy_settings, title, drift, ..."""
+        """Change what was declared while it runs: timeout, policy and ``policy_settings``, title, drift, ..."""
         return self.do(calls.change(id, settings))
 
     def pause(self, id: str) -> dict[str, Any]:

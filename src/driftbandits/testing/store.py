@@ -17,8 +17,6 @@ class StoreContract(
 ):
     """Tests for pytest: derive a class whose name begins with Test, and say where the Store is.
 
-    ::
-
         class TestMyStore(StoreContract):
             def store(self):
                 return Store("postgresql://tester@localhost/scratch")
