@@ -13,11 +13,11 @@ from crash import storm
 
 
 def test_sqlite(tmp_path: Path) -> None:
-    counted = storm(f"sqlite:///{tmp_path}/file.db", kills=6, stalls=2)
+    counted = storm(f"sqlite:///{tmp_path}/file.db", kills=4, stalls=2)
     assert min(counted["asked"], counted["told"], counted["settled"]) > 100
 
 
 def test_postgresql() -> None:
     with postgres.database() as url:
-        counted = storm(url, kills=6, stalls=2)
+        counted = storm(url, kills=4, stalls=2)
     assert min(counted["asked"], counted["told"], counted["settled"]) > 100

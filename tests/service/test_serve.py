@@ -14,6 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 import systems
+from commands import driftbandits
 from driftbandits.client import Client, RefusedError
 from driftbandits.service import Settings
 from driftbandits.service.core import run
@@ -64,7 +65,7 @@ def test_from_start_to_sigterm(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_settings_are_one_line(tmp_path: Path, options: list[str], said: str) -> None:
-    done = subprocess.run([*COMMAND, "serve", *options], capture_output=True, text=True, cwd=tmp_path)
+    done = driftbandits("serve", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert re.search(said, done.stderr)
     assert len(done.stderr.splitlines()) == 1

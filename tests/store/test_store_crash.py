@@ -20,7 +20,7 @@ from driftbandits.testing.contract.base import fold
 from waiting import started
 
 pytestmark = systems.process_table  # the dead are taken over at once
-KILLS = 5
+KILLS = 3
 NAMES = ("one", "two", "three")
 
 # Says what is acknowledged, and nothing else. A few experiments commit together; snapshots come often.
