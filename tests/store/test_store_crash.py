@@ -6,14 +6,9 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
-
-import pytest
 
 import driftbandits as db
-import postgres
 import systems
 from driftbandits.live.decisions import Asked, Settled, Told
 from driftbandits.testing.contract.base import fold
@@ -68,15 +63,6 @@ store._log.insert = insert_and_die
 writer.session.ask_many(100)
 store.append([(writer, writer.session.journal)])
 """
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'store.db'}"
-    else:
-        with postgres.database() as url:
-            yield url
 
 
 def run_and_kill(url: str, luck: random.Random) -> list[str]:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -54,36 +54,32 @@ def disk_full(times: int) -> Counter[str]:
 
 def frozen(times: int) -> Counter[str]:
     """PostgreSQL stops responding, and goes on."""
-    database = Server()
-    try:
-        with database.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
-            for _ in range(times):
-                traffic.wait_for("told")
-                database.freeze()
-                wait_until(lambda: not running.ready, "readiness to notice")
-                database.thaw()
-                traffic.wait_for("told")
-            running.stop()
-            seen = traffic.check(store)
-    finally:
-        database.stop()
-    return seen
+
+    def freeze(database: Server, running: Process) -> None:
+        database.freeze()
+        wait_until(lambda: not running.ready, "readiness to notice")
+        database.thaw()
+
+    return _troubled(Server(), freeze, times)
 
 
 def restarted(times: int) -> Counter[str]:
     """PostgreSQL crashes, and is started again."""
-    database = Server(fsync=True)
+    return _troubled(Server(fsync=True), lambda database, running: database.restart(), times)
+
+
+def _troubled(database: Server, trouble: Callable[[Server, Process], None], times: int) -> Counter[str]:
+    """Traffic before and after each trouble, and what came of it."""
     try:
         with database.database() as store, service(store) as running, Traffic(running.url).flowing() as traffic:
             for _ in range(times):
                 traffic.wait_for("told")
-                database.restart()
+                trouble(database, running)
                 traffic.wait_for("told")
             running.stop()
-            seen = traffic.check(store)
+            return traffic.check(store)
     finally:
         database.stop()
-    return seen
 
 
 def deleted(times: int) -> Counter[str]:

@@ -6,21 +6,8 @@ from collections.abc import Collection, Iterable
 from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
-from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import (
-    ArmChanged,
-    Asked,
-    Changed,
-    Corrected,
-    Event,
-    Forced,
-    HeldOut,
-    PolicyChanged,
-    Rewound,
-    Settled,
-    Told,
-)
+from driftbandits.live.decisions import Asked, Event, Settled, Told
 from driftbandits.live.settings import apply_change
 
 if TYPE_CHECKING:
@@ -35,12 +22,8 @@ def apply_event(session: Session, event: Event) -> None:
                 f"step {event.step} cannot follow step {session.step}: the log has a gap or is out of order"
             )
         apply_asked(session, [event])
-    elif isinstance(event, Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound):
-        apply_change(session, event)
     elif not isinstance(event, Told | Settled):
-        raise InputError(
-            f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
-        )
+        apply_change(session, event)
     else:
         id = f"{session.name}-{event.step}"
         if id not in session._open:

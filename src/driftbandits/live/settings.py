@@ -77,7 +77,7 @@ def apply_change(
         session.policy, session.explore, _ = event
     elif isinstance(event, Forced | HeldOut):
         apply_traffic(session, event)
-    else:
+    elif isinstance(event, Changed | Rewound):
         latest = math.inf
         if isinstance(event, Changed):
             session.timeout, session.default_reward, session.reward_range, _ = event
@@ -87,6 +87,10 @@ def apply_change(
             at = min(asked.time, latest)
             due = None if session.timeout is None else at + session.timeout
             session._open[id] = asked._replace(time=at, due=due), learnt
+    else:
+        raise InputError(
+            f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
+        )
     session.changes += 1
     session.time = max(session.time, event.time)
     if session.journal is not None:

@@ -22,12 +22,13 @@ from driftbandits.policies._parts.learnt_noise import (
     VALUES,
     arm_noise,
     count_values,
+    draw_mean,
     learn_total_variance,
     pooled_noise,
     switched_share,
     switching_after,
 )
-from driftbandits.policies._parts.posteriors import beta_moments, draw_beta
+from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
 
 FILTERS = 8
@@ -170,12 +171,7 @@ class AutoTS(Policy):
             chosen = _draw_filter(state, index, switched_share(run.switching, away), rng.random())
             spread = state.spread[index, chosen] + state.walk[chosen] * away
             mean = state.mean[index, chosen]
-            if run.coin:
-                p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)  # but for rounding it is
-                drawn = draw_beta(p / spread, (1.0 - p) / spread, rng)
-            else:
-                noise = arm_noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
-                drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
+            drawn = draw_mean(run, arm, mean, spread, rng)
             if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
                 best, largest = index, drawn
         return best

@@ -44,12 +44,13 @@ from driftbandits.policies._parts.learnt_noise import (
     VALUES,
     arm_noise,
     count_values,
+    draw_mean,
     learn_total_variance,
     pooled_noise,
     switched_share,
     switching_after,
 )
-from driftbandits.policies._parts.posteriors import beta_moments, draw_beta
+from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.5
@@ -257,12 +258,7 @@ def _draw(state: AutoUCBState, rng: np.random.Generator) -> int:
             mean, spread = row[MEAN + j], row[SPREAD + j] + shared[WALK + j] * away
         else:
             mean, spread = slope_ahead(row, shared, away, j - WALKS)
-        if run.coin:
-            p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)
-            drawn = draw_beta(p / spread, (1.0 - p) / spread, rng)
-        else:
-            noise = arm_noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
-            drawn = mean + math.sqrt(noise * spread) * rng.standard_normal()
+        drawn = draw_mean(run, arm, mean, spread, rng)
         if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
             best, largest = index, drawn
     return best

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from driftbandits._compile.kernels import kernel
+from driftbandits.policies._parts.posteriors import draw_beta
 from driftbandits.policies.base import Records
 
 MOST_SWITCHING, LEAST_SWITCHING = 0.05, 1e-5
@@ -42,6 +46,16 @@ def switching_after(t: int) -> float:
 def arm_noise(run: Any, arm: Any) -> float:
     """The variance of an arm's noise."""
     return (arm.pulls * arm.noise + POOLED_PULLS * run.noise) / (arm.pulls + POOLED_PULLS)  # type: ignore[no-any-return]
+
+
+@kernel
+def draw_mean(run: Any, arm: Any, mean: float, spread: float, rng: np.random.Generator) -> float:
+    """A draw from what a filter knows of an arm's mean; ``spread`` is its variance in units of the noise's."""
+    if run.coin:
+        p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)  # but for rounding it is
+        return draw_beta(p / spread, (1.0 - p) / spread, rng)
+    noise = arm_noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+    return mean + math.sqrt(noise * spread) * rng.standard_normal()
 
 
 @kernel
