@@ -52,9 +52,9 @@ class Instance:
     """Reward means of K >= 2 arms over T >= 1 steps, all in [0, 1]; ``means[t, a]`` is mu_(a, t+1) of the paper.
 
     ``means`` is a table of numbers, one row a step, or a data frame, whose columns name the arms unless ``arms`` does.
-    ``drift``, when given, is a promise that is checked: no mean may move by more in one step. ``available`` is a table of
-    True and False of the same shape: which arms are there at each step, one at least; all unless given. A mean drifts
-    on while its arm is away. Two instances are equal when their names, arms, means and availability are.
+    ``drift``, when given, is a promise that is checked: no mean may move by more in one step. ``available`` is a table
+    of True and False of the same shape: which arms are there at each step, one at least; all unless given. A mean
+    drifts on while its arm is away. Two instances are equal when their names, arms, means and availability are.
 
     >>> instance = Instance([[0.5, 0.4], [0.5, 0.5], [0.5, 0.6]], drift=0.1)
     >>> instance.horizon, instance.n_arms, round(instance.drift_limit, 6)
@@ -208,7 +208,7 @@ class Instance:
                 f"cannot save an instance as {ending or 'a file with no ending'}: use .npz, .csv or .parquet"
             )
         if self.available is not None and ending != ".npz":
-            raise InputError(f"{self.name} has arms that come and go, which a {ending} file can't tell: save it as .npz")
+            raise InputError(f"{self.name!r} has arms that come and go, which {ending} files don't tell: save as .npz")
         with written_whole(path) as temporary:
             if ending == ".npz":
                 with temporary.open("wb") as file:  # given a name, numpy would add its own ending to "means.NPZ"
@@ -322,8 +322,8 @@ def _checked_available(available: Any, shape: tuple[int, ...]) -> Array | None:
     """Which arms are there; None if all always are."""
     try:
         table = np.array(as_polars(available).to_numpy() if is_frame(available) else available, order="C")
-    except (TypeError, ValueError) as error:
-        raise InputError(f"available must be a table of True and False, one row a step; got {shown(available)}") from error
+    except (TypeError, ValueError):  # rows of different lengths
+        table = np.empty(0)
     if table.dtype != np.bool_:
         raise InputError(f"available must be a table of True and False, one row a step; got {shown(available)}")
     if table.shape != shape:

@@ -26,8 +26,8 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
     """The instance in a file as ``Instance.save`` writes it: one row a step, one column an arm.
 
     A .csv file begins with a line of column names, which name the arms; a .npz file holds the array ``means``, and may
-    hold ``arms`` and ``available``. ``drift``, when given, is a promise that is checked: no mean may move by more in one step. The
-    instance has no recipe: the file may change.
+    hold ``arms`` and ``available``. ``drift``, when given, is a promise that is checked: no mean may move by more in
+    one step. The instance has no recipe: the file may change.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

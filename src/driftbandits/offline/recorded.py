@@ -20,7 +20,7 @@ from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian
 from driftbandits.instances.recorded import RecordedSeries, recorded_series
-from driftbandits.simulation.changing import play_recorded
+from driftbandits.simulation.changing import play_steps
 from driftbandits.simulation.engine import NOISE, OWN, stream
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _rewards(model: Player, table: Array, seed: int, run: int) -> Array:
     """What the policy receives, moment by moment."""
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     player = model.another(lambda step: own)
-    played = play_recorded(player, Instance(table), EXACT, noise_rng, own, chunk=len(table))
+    played = play_steps(player, Instance(table), EXACT, noise_rng, own, chunk=len(table))
     assert played is not None
     return played.rewards
 

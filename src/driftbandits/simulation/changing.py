@@ -38,7 +38,7 @@ def first_arms(policy: Any, instance: Instance) -> list[int]:
     """The arms that a policy begins with: those that are there; all, if it was told beforehand when they are."""
     if instance.available is None or _rule(policy) == "told":
         return list(range(instance.n_arms))
-    return np.flatnonzero(instance.available[0]).tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(instance.available[0]).tolist()
 
 
 def check_arms_on(policy: Any, instance: Instance) -> None:
@@ -55,7 +55,7 @@ def check_arms_on(policy: Any, instance: Instance) -> None:
             raise InputError(f"{count} of {instance.name!r} can be chosen at step {step + 1:,}: {error}") from error
 
 
-def play_recorded(
+def play_steps(
     player: Player,
     instance: Instance,
     noise: Noise,

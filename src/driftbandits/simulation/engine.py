@@ -16,7 +16,7 @@ from driftbandits._compile.loops import TALLY, make_advance
 from driftbandits._compile.player import Mode, Player
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
-from driftbandits.simulation.changing import Played, check_arms_on, first_arms, play_recorded, rehearse_change
+from driftbandits.simulation.changing import Played, check_arms_on, first_arms, play_steps, rehearse_change
 from driftbandits.simulation.events import EventLog
 
 COMPILED_CHUNK = 1 << 18
@@ -95,7 +95,7 @@ class Job:
         chunk, noise_rng = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK, stream(self.seed, run, NOISE)
         if instance.available is not None:
             options: dict[str, Any] = {"chunk": chunk, "go_on": go_on, "events": self.events, "stop": stop}
-            return self._added_up(play_recorded(player, instance, self.noise, noise_rng, own, **options))
+            return self._added_up(play_steps(player, instance, self.noise, noise_rng, own, **options))
         regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
         pulls, tally = np.zeros(instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
         log = EventLog(player.state, self.events)

@@ -15,7 +15,7 @@ from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Gaussian, Noise, check_noise
 from driftbandits.policies.registry import make_policy
-from driftbandits.simulation.changing import check_arms_on, first_arms, play_recorded
+from driftbandits.simulation.changing import check_arms_on, first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
 
 
@@ -48,6 +48,6 @@ def trajectory(
     check_arms_on(policy, instance)
     ahead = min(instance.horizon, COMPILED_CHUNK)
     player = Player(policy, len(first_arms(policy, instance)), lambda step: own, ahead)
-    played = play_recorded(player, instance, noise, noise_rng, own, chunk=instance.horizon)
+    played = play_steps(player, instance, noise, noise_rng, own, chunk=instance.horizon)
     assert played is not None
     return Trajectory(played.arms, played.rewards)
