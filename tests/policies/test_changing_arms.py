@@ -18,7 +18,7 @@ from naive_autoucb import NaiveAutoUCB
 from naive_beyond import NaiveSnoozeItK
 
 NATIVE = sorted(name for name, policy in db.POLICIES.items() if policy.arms_change == "native")
-MANY = ["AutoTS", "AutoUCB", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCB", "SWUCBSharp"]
+MANY = ["AutoTS", "AutoUCB", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCBSharp"]
 
 
 def generator(seed: int) -> np.random.Generator:

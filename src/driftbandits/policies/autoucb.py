@@ -239,9 +239,8 @@ def _best(arms: Records) -> int:
             if arm.off:
                 continue
             return index
-        if arm.index > largest or (arm.index == largest and arm.last < arms[best].last):
-            if arm.off == 0:
-                best, largest = index, arm.index
+        if (arm.index > largest or (arm.index == largest and arm.last < arms[best].last)) and arm.off == 0:
+            best, largest = index, arm.index
     return best
 
 
