@@ -19,7 +19,19 @@ from driftbandits.research.league.against_autots import by_kind_and_noise, judge
 from driftbandits.research.league.answer import answer, losses
 from driftbandits.research.league.delays import SETTINGS, play_delays
 from driftbandits.research.league.league import League, delays, league, quantiles
-from driftbandits.research.league.matches import ABRUPT, DRIFTING, JUMPS, KINDS, REAL, STATIONARY, asked, matches, told
+from driftbandits.research.league.matches import (
+    ABRUPT,
+    CHANGING,
+    DRIFTING,
+    JUMPS,
+    KINDS,
+    REAL,
+    STATIONARY,
+    Match,
+    asked,
+    matches,
+    told,
+)
 from driftbandits.research.league.play import play, run_table
 from driftbandits.research.league.quantiles import play_quantiles, worse
 from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
@@ -206,9 +218,15 @@ def test_instances_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[League, Path]]:
-    """Two policies where rewards come late or were recorded: compiling loops for all of them would take a minute."""
-    out, few = tmp_path_factory.mktemp("league"), ("AutoTS", "UCB1")
+    """Two policies where arms come and go, rewards come late or were recorded: compiling all would take minutes."""
+    out, few, everyone = tmp_path_factory.mktemp("league"), ("AutoTS", "UCB1"), Match.entrants
+
+    def entrants(match: Match) -> dict[str, Any]:
+        found = everyone(match)
+        return {name: found[name] for name in few} if match.kind == CHANGING else dict(found)
+
     with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Match, "entrants", entrants)
         patched.setattr("driftbandits.research.league.delays.WHO", few)
         patched.setattr("driftbandits.research.league.as_recorded.LEFT_OUT", tuple(set(POLICIES) - set(few)))
         yield league(runs=2, out=out, horizon=SHORT, workers=1), out

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 
@@ -49,18 +51,22 @@ def text_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[st
 
 
 def html_curves(curves: Sequence[Sequence[float]], colours: Sequence[str], low: float, high: float) -> str:
-    """A small picture of curves over the same time, of values from ``low`` to ``high``, as SVG.
+    """A small picture of curves over the same time, of values from ``low`` to ``high``, as SVG; nan is left out.
 
     >>> html_curves([[0.0, 1.0]], ["red"], 0.0, 1.0).count("<polyline")
     1
+    >>> html_curves([[0.0, 1.0, math.nan, 1.0, 0.0]], ["red"], 0.0, 1.0).count("<polyline")
+    2
     """
     width, height = 320, 90
     lines = []
     for curve, colour in zip(curves, colours, strict=False):
         across = width / max(1, len(curve) - 1)
-        heights = (height - 2 - (height - 4) * (value - low) / ((high - low) or 1.0) for value in curve)
-        points = " ".join(f"{across * index:.1f},{y:.1f}" for index, y in enumerate(heights))
-        lines.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{points}"/>')
+        heights = [height - 2 - (height - 4) * (value - low) / ((high - low) or 1.0) for value in curve]
+        for is_gap, part in groupby(enumerate(heights), key=lambda point: math.isnan(point[1])):
+            if not is_gap:
+                points = " ".join(f"{across * index:.1f},{y:.1f}" for index, y in part)
+                lines.append(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="{points}"/>')
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(lines)}</svg>'
 

@@ -22,6 +22,9 @@ TALLY = np.dtype(
 )
 """What a run has accumulated so far; ``advance`` continues from it."""
 
+PROGRESS = np.dtype([("step", "i8"), ("wanted", "i8"), ("events", "i8")], align=True)
+"""How far a run is that is written down; ``record`` continues from it."""
+
 CHOOSING = -1
 """In place of an arm, while one is being chosen."""
 WRONG_ARM, WRONG_REWARD = -1, -2
@@ -94,27 +97,47 @@ def make_record(digest: str) -> Callable[..., Any]:
         means: Any,
         noise_rng: Any,
         own: Any,
+        places: Any,
         arms: Any,
         rewards: Any,
-        start: int,
+        log: Any,
+        progress: Any,
         stop: int,
     ) -> int:
-        """As ``advance``, but steps ``start .. stop-1`` are written down, arm and reward, and nothing is added up."""
+        """As ``advance``, but steps ``progress.step .. stop-1`` are written down, and nothing is added up.
+
+        ``places`` holds the number in ``means`` of each arm that the policy knows; ``CHOOSING`` for one that is off.
+        ``progress.wanted`` is the arm that the policy chose already, if it did.
+        """
         assert digest
         held, rng = borrowed(state), borrowed(own)
-        for step in range(start, stop):
-            mark(fault, step, CHOOSING, 0.0)
-            arm = select(policy, held, rng)
-            if arm < 0 or arm >= means.shape[1]:
+        events, seen = progress[0].events, event_count(held)
+        step, wanted = progress[0].step, progress[0].wanted
+        while step < stop:
+            arm = wanted
+            if arm == CHOOSING:
+                mark(fault, step, CHOOSING, 0.0)
+                arm = select(policy, held, rng)
+            wanted = CHOOSING
+            if arm < 0 or arm >= len(places) or places[arm] == CHOOSING:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
-            reward = draw(noise, means[step, arm], noise_rng)
+            reward = draw(noise, means[step, places[arm]], noise_rng)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             mark(fault, step, arm, reward)
             update(policy, held, arm, reward)
-            arms[step] = arm
+            arms[step] = places[arm]
             rewards[step] = reward
-        return stop
+            step += 1
+            if event_count(held) != seen:
+                seen = event_count(held)
+                if len(log) > 0:
+                    note_event(held, log, events)
+                    events += 1
+                    if events == len(log):
+                        break
+        progress[0].events, progress[0].step, progress[0].wanted = events, step, wanted
+        return int(step)
 
     return record
 

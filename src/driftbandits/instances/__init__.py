@@ -2,6 +2,7 @@
 
 from driftbandits.instances.abrupt import abrupt
 from driftbandits.instances.base import FAMILIES, Instance, family
+from driftbandits.instances.coming_and_going import coming_and_going
 from driftbandits.instances.common_periods import common_periods
 from driftbandits.instances.equal_drift import equal_drift
 from driftbandits.instances.fading import fading
@@ -21,6 +22,7 @@ __all__ = [
     "abrupt",
     "ad_prices",
     "clicks",
+    "coming_and_going",
     "common_periods",
     "equal_drift",
     "fading",

@@ -52,8 +52,9 @@ class Instance:
     """Reward means of K >= 2 arms over T >= 1 steps, all in [0, 1]; ``means[t, a]`` is mu_(a, t+1) of the paper.
 
     ``means`` is a table of numbers, one row a step, or a data frame, whose columns name the arms unless ``arms`` does.
-    ``drift``, when given, is a promise that is checked: no mean may move by more in one step. Two instances are equal
-    when their names, arms and means are.
+    ``drift``, when given, is a promise that is checked: no mean may move by more in one step. ``available`` is a table
+    of True and False of the same shape: which arms are there at each step, one at least; all unless given. A mean
+    drifts on while its arm is away. Two instances are equal when their names, arms, means and availability are.
 
     >>> instance = Instance([[0.5, 0.4], [0.5, 0.5], [0.5, 0.6]], drift=0.1)
     >>> instance.horizon, instance.n_arms, round(instance.drift_limit, 6)
@@ -62,6 +63,8 @@ class Instance:
     ([0, 0, 1], [0.1, 0.0, 0.1])
     >>> instance.arms, Instance([[0.5, 0.4]], arms=["red", "blue"]).arms
     (('arm 0', 'arm 1'), ('red', 'blue'))
+    >>> Instance([[0.5, 0.4], [0.5, 0.4]], available=[[True, True], [False, True]]).best_arm.tolist()
+    [0, 1]
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class Instance:
         name: str = "instance",
         drift: float | None = None,
         arms: Sequence[str] | None = None,
+        available: Any = None,
     ) -> None:
         if is_frame(means):
             frame = as_polars(means)
@@ -83,6 +87,8 @@ class Instance:
         """The drift limit that was declared, if one was: to ``Instance``, or to the family that made it."""
         self.named_arms = None if arms is None else self._check_arms(arms)
         """The names that arms were given; None if they have none but their numbers."""
+        self.available = None if available is None else _checked_available(available, self.means.shape)
+        """Which arms are there at each step, shape (T, K); None if all always are."""
         self.recipe: dict[str, Any] | None = None
         """How to build the instance again, when a family made it."""
         if drift is not None:
@@ -121,19 +127,36 @@ class Instance:
 
     @functools.cached_property
     def best_mean(self) -> Array:
-        """mu*_t, the best mean of each step, shape (T,)."""
-        return np.asarray(self.means.max(axis=1))
+        """mu*_t, the best mean of the arms that are there at each step, shape (T,)."""
+        return np.asarray(self._on_offer.max(axis=1))
 
     @property
     def best_arm(self) -> Array:
-        """The best arm of each step (the lowest of equals), shape (T,)."""
-        return np.asarray(self.means.argmax(axis=1))
+        """The best of the arms that are there at each step (the lowest of equals), shape (T,)."""
+        return np.asarray(self._on_offer.argmax(axis=1))
 
     @property
     def gap(self) -> Array:
-        """Delta_t, the best mean less the second best, shape (T,)."""
-        top = np.partition(self.means, -2, axis=1)
+        """Delta_t, the best mean less the second best of the arms that are there, shape (T,); infinite for one arm."""
+        top = np.partition(self._on_offer, -2, axis=1)
         return np.asarray(top[:, -1] - top[:, -2])
+
+    @functools.cached_property
+    def arm_changes(self) -> Array:
+        """How many steps were played each time that arms came or went."""
+        if self.available is None:
+            return np.empty(0, np.int64)
+        return np.flatnonzero((self.available[1:] != self.available[:-1]).any(axis=1)) + 1
+
+    @property
+    def _on_offer(self) -> Array:
+        """The means, minus infinity where an arm is not there."""
+        return self.means if self.available is None else np.where(self.available, self.means, -np.inf)
+
+    def _drawn(self, at: Array, arm: int) -> Array:
+        """An arm's means at these steps, no number where it is not there."""
+        means = self.means[at, arm]
+        return means if self.available is None else np.where(self.available[at, arm], means, np.nan)
 
     def plot(
         self,
@@ -144,7 +167,7 @@ class Instance:
         arms: Sequence[str] | str | None = None,
         title: str | None = None,
     ) -> Figure:
-        """The means of every arm against time, or of those that ``arms`` names.
+        """The means of every arm while it is there against time, or of those that ``arms`` names.
 
         Drawn into the axes ``ax``, or a new figure of ``figsize`` inches; ``log`` makes time logarithmic. ``title`` is
         the instance's name unless given.
@@ -158,7 +181,7 @@ class Instance:
             marker = "o" if self.horizon == 1 else None  # a line through one point is invisible
             for name in shown:
                 arm = self.arms.index(name)
-                axes.plot(at + 1, self.means[at, arm], label=name, marker=marker, **figures.line_style(arm))
+                axes.plot(at + 1, self._drawn(at, arm), label=name, marker=marker, **figures.line_style(arm))
             axes.set(xlabel="step t", ylabel="mean reward")
             if np.ptp(self.means) > 0.1:  # smaller differences could not be seen on the whole of [0, 1]
                 axes.set_ylim(-0.02, 1.02)
@@ -175,17 +198,23 @@ class Instance:
         return figure
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the means, one row a step and one column an arm, as .npz, .csv or .parquet by the name's ending."""
+        """Write the means, one row a step and one column an arm, as .npz, .csv or .parquet by the name's ending.
+
+        Where arms come and go it must be .npz, which also holds ``available``.
+        """
         ending = check_path("path", path).suffix.lower()
         if ending not in (".npz", ".csv", ".parquet"):
             raise InputError(
                 f"cannot save an instance as {ending or 'a file with no ending'}: use .npz, .csv or .parquet"
             )
+        if self.available is not None and ending != ".npz":
+            raise InputError(f"{self.name!r} has arms that come and go, which {ending} files don't tell: save as .npz")
         with written_whole(path) as temporary:
             if ending == ".npz":
                 with temporary.open("wb") as file:  # given a name, numpy would add its own ending to "means.NPZ"
-                    named: Any = {} if self.named_arms is None else {"arms": np.array(self.named_arms)}
-                    np.savez_compressed(file, means=self.means, **named)
+                    more: Any = {} if self.named_arms is None else {"arms": np.array(self.named_arms)}
+                    more |= {} if self.available is None else {"available": self.available}
+                    np.savez_compressed(file, means=self.means, **more)
             else:
                 import polars as pl
 
@@ -194,7 +223,9 @@ class Instance:
                 table.write_csv(temporary) if ending == ".csv" else table.write_parquet(temporary)
 
     def __repr__(self) -> str:
-        return f"<Instance {self.name}: T={self.horizon:,}, K={self.n_arms}, drift_limit={self.drift_limit:.3g}>"
+        changes = "" if self.available is None else f", arms come or go {len(self.arm_changes):,} times"
+        size = f"T={self.horizon:,}, K={self.n_arms}, drift_limit={self.drift_limit:.3g}"
+        return f"<Instance {self.name}: {size}{changes}>"
 
     def _repr_html_(self) -> str:
         from driftbandits._common.plotting import COLOURS, thin
@@ -204,10 +235,12 @@ class Instance:
         colours = [COLOURS[arm % len(COLOURS)] for arm in arms]
         small = np.ptp(self.means) <= 0.1  # as in the figure
         low, high = (float(self.means.min()), float(self.means.max())) if small else (0.0, 1.0)
-        picture = html_curves([self.means[at, arm].tolist() for arm in arms], colours, low, high)
+        picture = html_curves([self._drawn(at, arm).tolist() for arm in arms], colours, low, high)
         facts: dict[str, Any] = {"horizon T": self.horizon, "arms K": self.n_arms, "drift limit": self.drift_limit}
         if self.drift is not None:
             facts["drift declared"] = self.drift
+        if self.available is not None:
+            facts["times that arms come or go"] = len(self.arm_changes)
         if self.named_arms is not None:
             more = f", and {self.n_arms - len(arms):,} more" if self.n_arms > len(arms) else ""
             facts["arms"] = ", ".join(self.named_arms[: len(arms)]) + more
@@ -218,7 +251,8 @@ class Instance:
         if not isinstance(other, Instance):
             return NotImplemented
         mine, theirs = (self.name, self.arms), (other.name, other.arms)
-        return mine == theirs and np.array_equal(self.means, other.means)
+        tables = ((self.means, other.means), (self.available, other.available))
+        return mine == theirs and all(np.array_equal(one, its) for one, its in tables)  # type: ignore[arg-type]
 
     def __hash__(self) -> int:
         return hash((self.means.shape, self.means[0].tobytes(), self.means[-1].tobytes()))
@@ -282,6 +316,33 @@ def _checked(means: Any) -> Array:
         raise InputError(f"every mean must lie in [0, 1]; arm {arm} at step {step + 1} has {table[step, arm]:g}")
     table.flags.writeable = False
     return table
+
+
+def _checked_available(available: Any, shape: tuple[int, ...]) -> Array | None:
+    """Which arms are there; None if all always are."""
+    try:
+        table = np.array(as_polars(available).to_numpy() if is_frame(available) else available, order="C")
+    except (TypeError, ValueError):  # rows of different lengths
+        table = np.empty(0)
+    if table.dtype != np.bool_:
+        raise InputError(f"available must be a table of True and False, one row a step; got {shown(available)}")
+    if table.shape != shape:
+        raise InputError(f"available must have the shape of means, {shape}; it has {table.shape}: one row a step")
+    nobody = ~table.any(axis=1)
+    if nobody.any():
+        raise InputError(f"at least one arm must be there at every step; at step {int(nobody.argmax()) + 1} none is")
+    table.flags.writeable = False
+    return None if table.all() else table
+
+
+def check_always_there(instance: Instance, what: str) -> Instance:
+    """Refuse an instance whose arms come and go, for ``what`` is not defined there."""
+    if instance.available is not None:
+        raise InputError(
+            f"{what} needs arms that are always there, and those of {instance.name!r} come and go: take "
+            "Instance(instance.means), in which all stay"
+        )
+    return instance
 
 
 def check_instance(value: Any) -> Instance:

@@ -14,13 +14,17 @@ def describe_instance(instance: Instance) -> dict[str, Any]:
     named = {} if instance.named_arms is None else {"arms": list(instance.named_arms)}
     if instance.recipe is not None:
         return {"name": instance.name, **instance.recipe, **named}
-    return {"name": instance.name, "means": plain(instance.means), **named}
+    there = {} if instance.available is None else {"available": plain(instance.available)}
+    return {"name": instance.name, "means": plain(instance.means), **there, **named}
 
 
 def build_instance(description: dict[str, Any]) -> Instance:
     """What ``describe_instance`` described."""
     if "means" in description:
-        return Instance(rich(description["means"]), name=description["name"], arms=description.get("arms"))
+        there = rich(description.get("available"))
+        return Instance(
+            rich(description["means"]), name=description["name"], arms=description.get("arms"), available=there
+        )
     if description["family"] not in FAMILIES:
         raise InputError(f"unknown instance family {description['family']!r}; known: {', '.join(sorted(FAMILIES))}")
     made = FAMILIES[description["family"]](**description["arguments"])

@@ -26,8 +26,8 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
     """The instance in a file as ``Instance.save`` writes it: one row a step, one column an arm.
 
     A .csv file begins with a line of column names, which name the arms; a .npz file holds the array ``means``, and may
-    hold ``arms``. ``drift``, when given, is a promise that is checked: no mean may move by more in one step. The
-    instance has no recipe: the file may change.
+    hold ``arms`` and ``available``. ``drift``, when given, is a promise that is checked: no mean may move by more in
+    one step. The instance has no recipe: the file may change.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -46,8 +46,8 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
     try:
         if file.stat().st_size == 0:
             raise InputError("the file is empty; save the instance again")
-        means, arms = reader(file)
-        return Instance(means, name=file.stem, drift=drift, arms=arms)
+        means, arms, available = reader(file)
+        return Instance(means, name=file.stem, drift=drift, arms=arms, available=available)
     except InputError as error:
         raise InputError(f"cannot use {file}: {error}") from error
     except OSError as error:
@@ -58,8 +58,8 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
 FAMILIES["table"] = table
 
 
-Found: TypeAlias = tuple[Array, list[str] | None]
-"""Means, and the names of arms if there are any."""
+Found: TypeAlias = "tuple[Array, list[str] | None, Array | None]"
+"""Means, the names of arms if there are any, and which are there if not all always are."""
 
 
 def _from_npz(file: Path) -> Found:
@@ -68,11 +68,12 @@ def _from_npz(file: Path) -> Found:
             names = list(archive)
             means = archive["means"] if "means" in names else None
             arms = archive["arms"].tolist() if "arms" in names else None
+            available = archive["available"] if "available" in names else None
     except DAMAGED as error:
         raise InputError("it is damaged, or not a .npz archive of numbers; save the instance again") from error
     if means is None:
         raise InputError(f"it has no array named means; its arrays are: {', '.join(names) or 'none'}")
-    return np.asarray(means), arms
+    return np.asarray(means), arms, available
 
 
 def _from_csv(file: Path) -> Found:
@@ -115,7 +116,8 @@ def _numbers(frame: pl.DataFrame) -> Found:
         columns.append(values.to_numpy())
     if columns:
         _refuse_index(frame.columns[0], columns[0])
-    return np.column_stack(columns) if columns else np.empty((len(frame), 0)), column_names(frame.columns)
+    means = np.column_stack(columns) if columns else np.empty((len(frame), 0))
+    return means, column_names(frame.columns), None
 
 
 def _refuse_index(name: str, values: Array) -> None:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from driftbandits._common.checks import check_whole
 from driftbandits._common.extras import needs
+from driftbandits.errors import InputError
 from driftbandits.instances import FAMILIES
 from driftbandits.instances.base import Instance, check_instance
 from driftbandits.instances.noise import Gaussian, Noise, check_noise
@@ -24,7 +27,8 @@ class BanditEnv(gymnasium.Env):  # type: ignore[misc]
 
     There is nothing to observe: the observation is always 0. ``info`` tells what a learner must not know: the arm's
     mean, the best mean and the regret of the step. The rewards are those of ``simulate``: after ``reset(seed=s)`` those
-    of its run 0 with that seed, and after each further ``reset()`` those of its next run.
+    of its run 0 with that seed, and after each further ``reset()`` those of its next run. Where arms come and go,
+    ``info["action_mask"]`` has a 1 for each arm that is there at the next step, as ``action_space.sample`` takes it.
 
     >>> from driftbandits import instances
     >>> env = BanditEnv(instances.toggling(horizon=1_000))
@@ -54,18 +58,26 @@ class BanditEnv(gymnasium.Env):  # type: ignore[misc]
             self._run = -1
         self._run += 1
         self._step, self._rng = 0, stream(self._seed, self._run, NOISE)
-        return 0, {}
+        return 0, self._offer()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Pull an arm."""
         if self._step >= self.instance.horizon:
             raise gymnasium.error.ResetNeeded("the episode is over, or has not begun: call reset")
         arm = check_whole("action", action, 0, self.instance.n_arms - 1)
+        if self.instance.available is not None and not self.instance.available[self._step, arm]:
+            raise InputError(f"arm {arm} is not there at step {self._step + 1:,}: info['action_mask'] tells which are")
         mean, best = float(self.instance.means[self._step, arm]), float(self.instance.best_mean[self._step])
         reward = float(self.noise.draw(mean, self._rng))
         self._step += 1
-        info = {"step": self._step, "mean": mean, "best_mean": best, "regret": best - mean}
+        info = {"step": self._step, "mean": mean, "best_mean": best, "regret": best - mean, **self._offer()}
         return 0, reward, False, self._step == self.instance.horizon, info
+
+    def _offer(self) -> dict[str, Any]:
+        """Which arms are there at the next step, where they come and go."""
+        if self.instance.available is None or self._step >= self.instance.horizon:
+            return {}
+        return {"action_mask": self.instance.available[self._step].astype(np.int8)}
 
 
 def make_env(family: str, noise: Noise | None = None, **arguments: Any) -> BanditEnv:

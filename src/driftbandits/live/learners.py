@@ -15,6 +15,7 @@ from driftbandits._compile.player import Player
 from driftbandits.errors import PolicyError
 from driftbandits.live.past import Past, copy_of
 from driftbandits.policies._parts.belief import Belief
+from driftbandits.policies._parts.changing_arms import RECENT, learn_in_turn, with_arms
 from driftbandits.policies.base import Policy, State
 
 DRAWS = 100
@@ -23,8 +24,6 @@ SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62
 """No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration,
 ``shares``, and the holdout."""
 
-RECENT = 1_000
-"""Rewards that a policy which begins anew learns again, at most."""
 ON, OFF, REMOVED = "on", "off", "removed"
 """What an arm is: it may be chosen, it may not for a while, or never again."""
 
@@ -102,14 +101,8 @@ class Learner:
             places = [arm for arm, status in enumerate(statuses) if status == ON]
             return self if places == self.places else self.anew(self.policy, statuses, self.explore)
         places = self.places + list(range(self.seen, len(statuses)))
-        made, state = copy.copy(self), copy_of(self.state)
-        for _ in places[self.n_arms :]:
-            state = self.policy.add_arm(state)
-        was = [*self._on.tolist(), *[True] * (len(places) - self.n_arms)]
         on = [statuses[arm] == ON for arm in places]
-        for place, (before, now) in enumerate(zip(was, on, strict=True)):
-            if before != now:
-                self.policy.set_arm(state, place, now)
+        made, state = copy.copy(self), with_arms(self.policy, copy_of(self.state), self._on.tolist(), on)
         new = set(range(self.n_arms, len(places)))
         made.unknown = self.unknown | new
         made.late = self.late | new if len(self.unknown) < self.n_arms else set()
@@ -320,7 +313,7 @@ class InTurnLearner(Learner):
     def __init__(self, policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> None:
         super().__init__(policy, places, seed, explore, era)
         self.aside: list[deque[tuple[int, float]]] = [deque() for _ in places]
-        self._choose_next()
+        self.next_arm = self._choice()
 
     def changed(self, statuses: Sequence[str]) -> Learner:
         """As for other policies; the next arm is chosen anew, and rewards put aside stay there."""
@@ -328,7 +321,7 @@ class InTurnLearner(Learner):
         if made.policy.arms_change != "anew":
             assert isinstance(made, InTurnLearner)
             made.aside = [queue.copy() for queue in self.aside] + [deque() for _ in made.places[self.n_arms :]]
-            made._choose_next()
+            made.next_arm = made._choice()
         return made
 
     def again(self) -> Learner:
@@ -338,9 +331,9 @@ class InTurnLearner(Learner):
         made.aside = [queue.copy() for queue in self.aside]
         return made
 
-    def _choose_next(self) -> None:
+    def _choice(self) -> int:
         arms, _ = self._draw(self.player, self.learnt + 1, 1)
-        self.next_arm = int(arms[0])
+        return int(arms[0])
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         if self.forced is not None:
@@ -355,10 +348,9 @@ class InTurnLearner(Learner):
                 self.aside[arm].append((step, reward))
             # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards came.
             self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
-            while self.aside[self.next_arm]:
-                _, reward = self.aside[self.next_arm].popleft()
-                self._learn([(self.next_arm, reward)])
-                self._choose_next()
+            self.next_arm = learn_in_turn(
+                self.aside, self.next_arm, lambda arm, kept: self._learn([(arm, kept[1])]), self._choice
+            )
         except PolicyError:
             self.aside, self.next_arm = aside, next_arm
             raise
@@ -368,7 +360,7 @@ class InTurnLearner(Learner):
         super().resume(state, learnt, unknown, aside)
         for step, arm, reward in aside:
             self.aside[arm].append((step, reward))
-        self._choose_next()
+        self.next_arm = self._choice()
 
 
 def make_learner(policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> Learner:

@@ -15,11 +15,12 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole
 from driftbandits._common.threads import GoOn, cores, in_threads
-from driftbandits._compile.loops import make_record
 from driftbandits._compile.player import Player
 from driftbandits.errors import InputError
+from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian
 from driftbandits.instances.recorded import RecordedSeries, recorded_series
+from driftbandits.simulation.changing import play_steps
 from driftbandits.simulation.engine import NOISE, OWN, stream
 
 if TYPE_CHECKING:
@@ -113,13 +114,9 @@ def _rewards(model: Player, table: Array, seed: int, run: int) -> Array:
     """What the policy receives, moment by moment."""
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     player = model.another(lambda step: own)
-    arms, rewards = np.empty(len(table), np.int64), np.empty(len(table))
-    noise = EXACT if player.mode == "interpreted" else EXACT.compiled()
-    while player.step < len(table):
-        stop = min(player.step + player.room(), len(table))
-        given = (noise, table, noise_rng, own, arms, rewards, player.step, stop)
-        player.step = player.play(make_record, *given, others=(EXACT,))
-    return rewards
+    played = play_steps(player, Instance(table), EXACT, noise_rng, own, chunk=len(table))
+    assert played is not None
+    return played.rewards
 
 
 def _followed(table: Array, rows_a_day: int) -> Array:

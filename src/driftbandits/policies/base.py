@@ -20,6 +20,7 @@ ARMS_CHANGE = {
     "native": "all it learnt stays; a new arm begins with what all arms have told",
     "snoozed": "an arm that is off is snoozed from outside; those that it had snoozed wake up",
     "anew": "it begins anew with the arms that are there, and learns their last rewards again",
+    "told": "it is told beforehand which arm is best, among those that are there",
 }
 """What a policy does when arms come and go."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class Oracle(Policy):
     array([0, 0, 1])
     """
 
+    arms_change: ClassVar[str] = "told"
+
     best_arms: Any = field(repr=False)
 
     def init(self, n_arms: int) -> OracleState:
@@ -49,3 +51,10 @@ class Oracle(Policy):
 
     def update(self, state: OracleState, arm: int, reward: float) -> None:
         state.run[0].t += 1
+
+    def add_arm(self, state: OracleState) -> OracleState:
+        """It was told beforehand when to choose it."""
+        return state
+
+    def set_arm(self, state: OracleState, arm: int, on: bool) -> None:
+        """It was told beforehand not to choose one that is off."""

@@ -12,7 +12,7 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import shown
 from driftbandits._common.intervals import mean_interval
 from driftbandits.errors import InputError
-from driftbandits.instances import Instance
+from driftbandits.instances.base import Instance, check_always_there
 from driftbandits.simulation.result import Simulation
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def true_changes(instance: Instance) -> Array:
     >>> true_changes(Instance([[0.5, 0.4]] * 30 + [[0.5, 0.9]] * 70)).tolist()
     [30]
     """
+    check_always_there(instance, "judging detections")
     changes = np.flatnonzero((np.diff(instance.means, axis=0) != 0).any(axis=1)) + 1
     if len(changes) * RAREST > instance.horizon:
         raise InputError(

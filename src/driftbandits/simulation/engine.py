@@ -16,18 +16,16 @@ from driftbandits._compile.loops import TALLY, make_advance
 from driftbandits._compile.player import Mode, Player
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
+from driftbandits.simulation.changing import Played, check_arms_on, first_arms, play_steps, rehearse_change
+from driftbandits.simulation.events import EventLog
 
 COMPILED_CHUNK = 1 << 18
 INTERPRETED_CHUNK = 1 << 10
 """Steps between two checks of the clock and of Ctrl-C: some ten milliseconds either way."""
 
 BLOCKS_PER_WORKER = 16
-FIRST_LOG = 64
 NOISE, OWN = 0, 1
 """The two random streams of a run: the noise, the same for every policy, and the policy's own."""
-
-TIMES = ("step", "start", "passed", "until")
-"""Columns of events that are times."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,11 @@ class Job:
         """Check the number of arms and compile, in the main thread, so that errors come early and clocks start late."""
         own = stream(self.seed, 0, OWN)
         ahead = min(self.instance.horizon, COMPILED_CHUNK)
-        player = Player(self.policy, self.instance.n_arms, lambda step: own, ahead, self.mode)
+        check_arms_on(self.policy, self.instance)
+        first = first_arms(self.policy, self.instance)
+        player = Player(self.policy, len(first), lambda step: own, ahead, self.mode)
         self._play(player, 0, own, lambda steps: True, stop=0)
+        rehearse_change(player, self.instance, own)
         self._model.append(player)
         self._spare.append(player)
 
@@ -76,43 +77,52 @@ class Job:
         """Run number ``run``; ``go_on`` is called every few steps, and once it returns False the result is None."""
         if not self._model:
             self.prepare()
-        own = stream(self.seed, run, OWN)
+        own, n_arms = stream(self.seed, run, OWN), len(first_arms(self.policy, self.instance))
         try:
             player = self._spare.pop()  # asking first would let another thread take the last one in between
-            player.restart(lambda step: own)
         except IndexError:
-            player = self._model[0].another(lambda step: own)
+            player = None
+        if player is None or player.n_arms != n_arms:
+            player = self._model[0].another(lambda step: own, n_arms)
+        else:
+            player.restart(lambda step: own)
         result = self._play(player, run, own, go_on, self.instance.horizon)
         self._spare.append(player)
         return result
 
     def _play(self, player: Player, run: int, own: np.random.Generator, go_on: GoOn, stop: int) -> Run | None:
         interpreted, instance = player.mode == "interpreted", self.instance
+        chunk, noise_rng = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK, stream(self.seed, run, NOISE)
+        if instance.available is not None:
+            options: dict[str, Any] = {"chunk": chunk, "go_on": go_on, "events": self.events, "stop": stop}
+            return self._added_up(play_steps(player, instance, self.noise, noise_rng, own, **options))
         regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
         pulls, tally = np.zeros(instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
-        has_events = hasattr(player.state, "event")
-        kind = player.state.event.dtype if has_events else np.int64
-        log = np.zeros(FIRST_LOG if self.events and has_events else 0, kind).view(np.recarray)
+        log = EventLog(player.state, self.events)
         noise = self.noise if interpreted else self.noise.compiled()
-        noise_rng = stream(self.seed, run, NOISE)
         given = (noise, instance.means, instance.best_mean, noise_rng, own, self.times, regret, realised, pulls)
-        chunk = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK
         seconds = 0.0
         while True:
             before, noted = player.step, int(tally[0].events)
             until = min(before + min(chunk, player.room()), stop)
             begun = time.thread_time()
-            player.step = player.play(make_advance, *given, log, tally, until, others=(self.noise,))
+            player.step = player.play(make_advance, *given, log.rows, tally, until, others=(self.noise,))
             seconds += time.thread_time() - begun
-            if player.stage.start > 0:  # a stage's own clock starts at 0
-                for name in set(TIMES) & set(log.dtype.names or ()):
-                    log[name][noted : tally[0].events] += player.stage.start
-            if len(log) and tally[0].events == len(log):
-                log = np.concatenate([log, np.zeros_like(log)]).view(np.recarray)
+            log.came(noted, int(tally[0].events), player.stage.start)
             if not go_on(player.step - before):
                 return None
             if player.step == stop:
-                return Run(regret, realised, pulls, seconds, log[: tally[0].events] if has_events else None)
+                return Run(regret, realised, pulls, seconds, log.kept(int(tally[0].events)))
+
+    def _added_up(self, played: Played | None) -> Run | None:
+        """A run that was written down step by step as ``advance`` would have added it up."""
+        if played is None:
+            return None
+        instance, at = self.instance, self.times - 1
+        lost = instance.best_mean - instance.means[np.arange(instance.horizon), played.arms]
+        regret, realised = np.cumsum(lost)[at], np.cumsum(instance.best_mean - played.rewards)[at]
+        pulls = np.bincount(played.arms, minlength=instance.n_arms)
+        return Run(regret, realised, pulls, played.seconds, played.events)
 
 
 def stream(seed: int, run: int, which: int) -> np.random.Generator:

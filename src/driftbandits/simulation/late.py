@@ -14,7 +14,7 @@ from driftbandits._common.checks import check_whole
 from driftbandits._common.threads import GoOn, cores
 from driftbandits._compile.late import NOBODY, PROGRESS, make_late
 from driftbandits._compile.player import Player
-from driftbandits.instances.base import Instance
+from driftbandits.instances.base import Instance, check_always_there
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, NOISE, Job, Run, play_all, stream
 
@@ -80,7 +80,7 @@ def late_regret(
     delay, bundle = check_whole("delay", delay, 0, MOST), check_whole("bundle", bundle, 1, MOST)
     runs, seed = check_whole("runs", runs, 1), check_whole("seed", seed, 0)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
-    times = np.array([instance.horizon])
+    times = np.array([check_always_there(instance, "playing with late rewards").horizon])
     jobs = {
         name: LateJob(policy, instance, noise, times, seed, delay=delay, bundle=bundle)
         for name, policy in policies.items()

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_seed, check_whole
-from driftbandits._compile.loops import make_record
 from driftbandits._compile.player import Player
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Gaussian, Noise, check_noise
 from driftbandits.policies.registry import make_policy
+from driftbandits.simulation.changing import check_arms_on, first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
 
 
@@ -46,13 +44,10 @@ def trajectory(
     policy = make_policy(policy, instance) if isinstance(policy, str) else policy
     noise = check_noise(Gaussian(0.5) if noise is None else noise)
     seed, run = check_seed(seed), check_whole("run", run, 0)
-    T, K = instance.means.shape
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
-    player = Player(policy, K, lambda step: own, min(T, COMPILED_CHUNK))
-    scatter = noise if player.mode == "interpreted" else noise.compiled()
-    played = Trajectory(np.empty(T, np.int64), np.empty(T))
-    while player.step < T:
-        stop = min(player.step + player.room(), T)
-        given = (scatter, instance.means, noise_rng, own, *played, player.step, stop)
-        player.step = player.play(make_record, *given, others=(noise,))
-    return played
+    check_arms_on(policy, instance)
+    ahead = min(instance.horizon, COMPILED_CHUNK)
+    player = Player(policy, len(first_arms(policy, instance)), lambda step: own, ahead)
+    played = play_steps(player, instance, noise, noise_rng, own, chunk=instance.horizon)
+    assert played is not None
+    return Trajectory(played.arms, played.rewards)

@@ -19,6 +19,7 @@ from driftbandits._common.checks import check_path
 from driftbandits._common.notebook import html_table, written
 from driftbandits._common.progress import step_bar
 from driftbandits.errors import FeasibilityWarning, InputError
+from driftbandits.simulation.changing import check_arms_on
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
@@ -95,6 +96,7 @@ class Sweep:
                     policy = cell.make_policy(instance)
                     n_arms = instance.n_arms
                     policy.check_arms(n_arms) if hasattr(policy, "check_arms") else policy.init(n_arms)
+                    check_arms_on(policy, instance)
                     kind = "noise"
                     cell.make_noise()
                 except (InputError, TypeError, ValueError, AttributeError) as error:

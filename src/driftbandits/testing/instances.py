@@ -54,21 +54,27 @@ def _check_derived(instance: Instance) -> None:
     means = instance.means
     shape = (instance.horizon, instance.n_arms)
     _require(shape == means.shape, f"horizon and n_arms say {shape}; the shape of means is {means.shape}")
+    there = np.ones(means.shape, np.bool_) if instance.available is None else instance.available
+    _require(there.shape == means.shape, f"available must have the shape of means; its shape is {there.shape}")
+    _require(bool(there.any(axis=1).all()), "at least one arm must be there at every step")
     # By sorting and by slices, unlike Instance itself, so that no mistake can agree with itself.
-    falling = -np.sort(-means, axis=1)
+    offered = np.where(there, means, -np.inf)
+    falling = -np.sort(-offered, axis=1)
     _require_equal("best_mean", instance.best_mean, falling[:, 0])
     _require_equal("gap", instance.gap, falling[:, 0] - falling[:, 1])
-    _require_equal("best_arm", instance.best_arm, np.argsort(-means, axis=1, kind="stable")[:, 0])
+    _require_equal("best_arm", instance.best_arm, np.argsort(-offered, axis=1, kind="stable")[:, 0])
     moves = np.abs(means[1:] - means[:-1])
     limit = moves.max() if moves.size else 0.0
     _require(instance.drift_limit == limit, f"drift_limit is {instance.drift_limit!r}; the largest step is {limit!r}")
 
 
 def _check_files(instance: Instance, folder: Path) -> None:
-    for ending in (".npz", ".csv", ".parquet"):
+    for ending in (".npz", ".csv", ".parquet") if instance.available is None else (".npz",):
         path = folder / f"means{ending}"
         instance.save(path)
-        _require_equal(f"means after saving and loading {ending}", table(path).means, instance.means)
+        again = table(path)
+        _require_equal(f"means after saving and loading {ending}", again.means, instance.means)
+        _require(np.array_equal(again.available, instance.available), f"{ending} forgets which arms are there")  # type: ignore[arg-type]
 
 
 def _check_plot(instance: Instance, folder: Path) -> None:
@@ -89,6 +95,7 @@ def _check_recipe(instance: Instance) -> None:
     _require(name in FAMILIES, f"the recipe names the family {name!r}, which is not in FAMILIES")
     again = FAMILIES[name](**recipe["arguments"])
     _require_equal("means built again from the recipe", again.means, instance.means)
+    _require(np.array_equal(again.available, instance.available), "built again, other arms are there")  # type: ignore[arg-type]
     _require(again.name == instance.name, f"built again, its name is {again.name!r} and no longer {instance.name!r}")
     _require(json.loads(json.dumps(again.recipe)) == recipe, "built again, its recipe differs")
 

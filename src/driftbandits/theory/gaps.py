@@ -12,7 +12,7 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._compile.kernels import kernel, loop
 from driftbandits.errors import InputError
-from driftbandits.instances.base import Instance
+from driftbandits.instances.base import Instance, check_always_there
 from driftbandits.theory.constants import C0
 
 
@@ -114,7 +114,9 @@ def two_arms(means: Any) -> Instance:
 
 
 def _instance(means: Any) -> Instance:
-    return means if isinstance(means, Instance) else Instance(getattr(means, "means", means))
+    if isinstance(means, Instance):
+        return check_always_there(means, "the theory of detectable gaps")
+    return Instance(getattr(means, "means", means))
 
 
 def _scale(table: Array, c0: float, horizon: int | None) -> tuple[float, int]:

@@ -42,7 +42,7 @@ def numbers(result: League) -> dict[str, str]:
     sections = {section.name: section for section in result.content.experiments}
     shown = result.standings.group_by("told", maintain_order=True).head(BEST)
     columns = {"policy": "", "told": "", "drifting": ".2f", "worst_family": "", "worst": ".3g", "stationary": ".2f"}
-    columns |= {"abrupt": ".2f", "real": ".2f", "ns_per_step": ".0f"}
+    columns |= {"abrupt": ".2f", "real": ".2f", "changing_arms": ".2f", "ns_per_step": ".0f"}
     claims = [
         {"claim": claim.name, "policy": policy, "verdict": f"**{found.verdict}**", "numbers": found.numbers}
         for claim in result.content.claims

@@ -15,9 +15,11 @@ from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Bernoulli, Gaussian, Noise
 from driftbandits.policies import POLICIES, Policy, make_policy
+from driftbandits.simulation.changing import check_arms_on
 
 STATIONARY, DRIFTING, ABRUPT, REAL, HARDEST = "stationary", "drifting", "abrupt", "real", "lower bound"
-KINDS = (DRIFTING, STATIONARY, ABRUPT, REAL, HARDEST)
+CHANGING = "changing arms"
+KINDS = (DRIFTING, STATIONARY, ABRUPT, REAL, HARDEST, CHANGING)
 LEFT_OUT = ("Oracle",)
 """It is told the best arm, so it is no competitor."""
 
@@ -60,6 +62,7 @@ class Match:
             try:
                 policy = make_policy(name, self.instance, **self._known(name))
                 policy.check_arms(self.instance.n_arms)
+                check_arms_on(policy, self.instance)
             except InputError:
                 continue  # a tuning that is undefined here, or too many arms
             chosen[name] = policy
@@ -177,6 +180,13 @@ def _abrupt(horizon: int, rng: np.random.Generator) -> Instance:
     return instances.abrupt(horizon, _arms(rng), JUMPS, _seed(rng))
 
 
+def _changing(horizon: int, rng: np.random.Generator) -> Instance:
+    """Between 4 and 9 arms, each of which comes or goes a few times."""
+    arms, drift = int(rng.integers(4, 10)), _drift(rng)
+    stay, away = (float(horizon * rng.uniform(least, most)) for least, most in ((0.05, 0.2), (0.02, 0.1)))
+    return instances.coming_and_going(horizon, drift, arms, stay, away, seed=_seed(rng))
+
+
 def _hardest(horizon: int, rng: np.random.Generator) -> Instance:
     return instances.lower_bound(horizon, _drift(rng), _seed(rng))
 
@@ -189,4 +199,5 @@ _DRAWN: dict[str, tuple[str, Callable[[int, np.random.Generator], Instance]]] = 
     STATIONARY: (STATIONARY, _stationary),
     ABRUPT: (ABRUPT, _abrupt),
     HARDEST: (HARDEST, _hardest),
+    "coming and going": (CHANGING, _changing),
 }

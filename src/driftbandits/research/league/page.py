@@ -33,6 +33,7 @@ TITLES = {
     "abrupt": "abrupt",
     "real": "real",
     "lower_bound": "lower bound",
+    "changing_arms": "changing arms",
     "ns_per_step": "ns a step",
     "played": "drifting instances played",
 }
@@ -52,8 +53,9 @@ def page(settings: Settings) -> Page:
         title="The league of policies",
         heading="The league:",
         emphasis="what should I use?",
-        lead="Every policy of the package on a fixed set of instances that drift, stand still, jump, or were measured "
-        "in the world. Each is told what its own tuning asks for, and all meet the same noise.",
+        lead="Every policy of the package on a fixed set of instances that drift, stand still, jump, were measured "
+        "in the world, or have arms that come and go. Each is told what its own tuning asks for, and all meet the same "
+        "noise.",
         opening="The answer",
         judged="",
         judging="What this package claims of its own policies, against published ones and against each other.",
@@ -221,7 +223,8 @@ def _reading(settings: Settings) -> Section:
         "A ratio is first averaged over the instances of a family and then over families, always geometrically. The "
         "lower bound's instances stand apart: there, by design, no policy can do much better. A policy that is defined "
         "for two arms only plays fewer instances, so its average is over others. Real instances are medians of a day, "
-        "interpolated, so that the regret is exact; no policy was tuned on them."
+        "interpolated, so that the regret is exact; no policy was tuned on them. Where arms come and go, regret is "
+        "against the best arm that is there, and a policy that can't go on begins anew at every change."
     )
     rows = [
         {"instance": match.name, "kind": match.kind, "arms": match.instance.n_arms, "noise": type(match.noise).__name__}

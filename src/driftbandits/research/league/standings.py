@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from driftbandits.research.league.matches import ABRUPT, DRIFTING, HARDEST, REAL, STATIONARY, needs
+from driftbandits.research.league.matches import ABRUPT, CHANGING, DRIFTING, HARDEST, REAL, STATIONARY, needs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,10 +49,10 @@ def by_family(ratios: pl.DataFrame) -> pl.DataFrame:
 def standings(runs: pl.DataFrame) -> pl.DataFrame:
     """One row a policy, best first among those told as much.
 
-    ``drifting``, ``stationary``, ``abrupt``, ``real`` and ``lower_bound`` are geometric means over families of such
-    instances of the regret over that of the best policy told no more than this one; ``worst`` is the largest ratio of
-    a drifting family, ``worst_family``. ``played`` counts its drifting instances. A policy that cannot be tuned for
-    a kind has null there.
+    ``drifting``, ``stationary``, ``abrupt``, ``real``, ``lower_bound`` and ``changing_arms`` are geometric means over
+    families of such instances of the regret over that of the best policy told no more than this one; ``worst`` is the
+    largest ratio of a drifting family, ``worst_family``. ``played`` counts its drifting instances. A policy that cannot
+    be tuned for a kind has null there.
     """
     import polars as pl
 
@@ -75,6 +75,7 @@ def standings(runs: pl.DataFrame) -> pl.DataFrame:
                 "abrupt": over_families(families, ABRUPT),
                 "real": over_families(families, REAL),
                 "lower_bound": over_families(families, HARDEST),
+                "changing_arms": over_families(families, CHANGING),
                 "ns_per_step": cost,
                 "played": drifting["instances"].sum(),
             }

@@ -12,7 +12,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_whole
 from driftbandits.errors import InputError
-from driftbandits.instances.base import Instance
+from driftbandits.instances.base import Instance, check_always_there
 from driftbandits.instances.noise import Bernoulli
 from driftbandits.simulation.trajectory import trajectory
 from driftbandits.theory.lower import bernoulli_kl
@@ -78,6 +78,8 @@ def change_of_measure(
     """
     runs = check_whole("runs", runs, 2)
     check_between("level", level, 0.0, 1.0 - 1e-15)
+    for one in (nu, nu_prime):
+        check_always_there(one, "the change of measure")
     if nu.means.shape != nu_prime.means.shape:
         raise InputError(
             f"nu and nu' must have the same horizon and arms; they have {nu.means.shape} and {nu_prime.means.shape}"

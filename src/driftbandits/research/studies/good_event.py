@@ -14,6 +14,7 @@ from driftbandits._common.intervals import share_interval
 from driftbandits._compile.kernels import kernel, loop
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, stationary
+from driftbandits.instances.base import check_always_there
 from driftbandits.instances.noise import Gaussian, Noise
 from driftbandits.policies import Oracle, SnoozeIt
 from driftbandits.simulation.result import Simulation
@@ -76,7 +77,7 @@ def critical_confidences(
     """
     T, runs = check_horizon(horizon, 2), check_whole("runs", runs, 1)
     noise = Gaussian(0.5) if noise is None else noise
-    instance = stationary(T, (0.5, 0.5)) if instance is None else instance
+    instance = stationary(T, (0.5, 0.5)) if instance is None else check_always_there(instance, "the good event")
     if instance.horizon != T:
         raise InputError(f"horizon={T:,} and the instance has {instance.horizon:,} steps: they must be the same")
     largest = np.empty(runs)
