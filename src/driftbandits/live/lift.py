@@ -63,7 +63,8 @@ class Strata:
         else:
             first = 2 if held_out else 0
             sums = self.units.setdefault(number, np.zeros((4, GROUPS)))
-            sums[first : first + 2, group] += 1.0, reward
+            sums[first, group] += 1.0
+            sums[first + 1, group] += reward
         if len(self.blocks) > MOST_BLOCKS:
             before, self.blocks, self.width = self.blocks, {}, 2 * self.width
             for number, numbers in sorted(before.items()):
