@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.live.decisions import ArmChanged, Event
+from driftbandits.live.decisions import ArmChanged, Asked, Event, Rewound
+from driftbandits.live.units import hash_of
+from naive_units import NaiveUnits
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", db.FeasibilityWarning)
@@ -22,8 +24,11 @@ with warnings.catch_warnings():
 VERBS = (
     ["ask"] * 8
     + ["tell"] * 8
+    + ["visit"] * 8
     + ["add", "disable", "enable", "remove", "policy", "explore", "timeout", "force", "hold", "restore"]
+    + ["sticky", "erase", "rewind"]
 )
+VISITORS = ["ann", "bob", "cid", "dan"]
 
 
 def fold(events: list[Event], **declared: Any) -> db.Session:
@@ -33,15 +38,33 @@ def fold(events: list[Event], **declared: Any) -> db.Session:
     return session
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, phases=[Phase.generate])
+def erased(event: Event, unit: bytes) -> Event:
+    """As a Store leaves an event when a unit is erased."""
+    if isinstance(event, Asked) and event.note is not None and event.note.unit == unit:
+        return event._replace(note=event.note._replace(unit=None, metadata=None))
+    return event
+
+
+@pytest.mark.parametrize("most", [3, 1_000_000])
+@settings(
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(data=st.data())
-def test_any_sequence_of_changes_is_the_fold_of_its_log(data: st.DataObject) -> None:
+def test_any_sequence_of_changes_is_the_fold_of_its_log(
+    most: int, monkeypatch: pytest.MonkeyPatch, data: st.DataObject
+) -> None:
+    monkeypatch.setattr("driftbandits.live.units.MOST_UNITS", most)
     now = [100.0]
     declared: dict[str, Any] = {"arms": ["a", "b", "c"], "policy": data.draw(st.sampled_from(POLICIES)), "remember": 50}
     session = db.Session(**declared, clock=lambda: now[0])
     events: list[Event] = []
     session.journal = events
     chosen: list[tuple[str, list[str]]] = []
+    kept = NaiveUnits(most)
     refusals: list[str] = []
     for verb in data.draw(st.lists(st.sampled_from(VERBS), min_size=5, max_size=80)):
         now[0] += 1.0
@@ -52,6 +75,23 @@ def test_any_sequence_of_changes_is_the_fold_of_its_log(data: st.DataObject) -> 
             if verb == "ask":
                 allowed = [session.forced] if session.forced else session.available
                 chosen += [(each.arm, allowed) for each in session.ask_many(data.draw(st.integers(1, 4)))]
+            elif verb == "visit":
+                units = data.draw(st.lists(st.sampled_from([None, *VISITORS]), min_size=1, max_size=3))
+                allowed = [session.forced] if session.forced else session.available
+                metadata = data.draw(st.sampled_from([None, [{"page": "home"}] * len(units)]))
+                made = session.ask_many(len(units), units, metadata)
+                chosen += [(each.arm, allowed) for each in made]
+                kept.visit(session, made, units, now[0])
+            elif verb == "sticky":
+                session.change(sticky=data.draw(st.sampled_from([None, 5.0, 40.0])))
+                kept.slots = [] if session.sticky is None else kept.slots
+            elif verb == "erase":
+                name = data.draw(st.sampled_from(VISITORS))
+                session.erase(name)
+                events[:] = [erased(event, hash_of(name, session.unit_key)) for event in events]
+                kept.slots = [(None if unit == name else unit, *slot) for unit, *slot in kept.slots]  # type: ignore[misc]
+            elif verb == "rewind":
+                session.apply(Rewound(now[0]))
             elif verb == "tell" and session.open:
                 waiting = data.draw(st.sampled_from(session.waiting()))
                 session.tell_many({f"d-{waiting.step}": data.draw(st.sampled_from([0.0, 0.5, 1.0]))})

@@ -228,7 +228,8 @@ def test_export(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) ->
     assert shown == [2, 4]
     asked = [event for event in events if isinstance(event, Asked)]
     table = read(path)
-    assert table.columns == ["id", "step", "arm", "time", "due", "probability", "reward", "settled", "told_at"]
+    columns = ["id", "step", "arm", "time", "due", "probability", "reward", "settled", "told_at"]
+    assert table.columns == [*columns, "unit", "again", "metadata"]
     assert table["id"].to_list() == [first.id, second.id, third.id, "x-4"]
     assert table["arm"].to_list() == [writer.session.arms[event.arm] for event in asked]
     assert table["time"].to_list() == [1000.0] * 3 + [1011.0]

@@ -243,6 +243,16 @@ def check_timeout(timeout: float | None) -> float | None:
     return None if timeout is None else float(timeout)
 
 
+def check_sticky(sticky: float | None) -> float | None:
+    """Seconds for which a unit gets its arm again; None for none."""
+    if sticky is not None and not (is_reward(sticky) and sticky > 0):
+        raise InputError(
+            f"sticky must be a positive number of seconds, at most {LARGEST_REWARD:g}, or None to choose anew for "
+            f"every Decision; got {shown(sticky)}"
+        )
+    return None if sticky is None else float(sticky)
+
+
 def check_share(name: str, share: float) -> float:
     """A share of all Decisions."""
     if not (is_reward(share) and 0 <= share <= 1):

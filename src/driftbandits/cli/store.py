@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 
 from driftbandits.cli.serve import open_store, sqlite_file
 
-store = App(name="store", help="Upkeep of a Store: check, repair, backup, keep, prune, compact, delete.")
+store = App(name="store", help="Upkeep of a Store: check, repair, backup, keep, prune, compact, erase, delete.")
 
 StoreURL = Annotated[str | None, Parameter(name="--store")]
 
@@ -201,6 +201,31 @@ def compact_store(*, store: StoreURL = None) -> None:
     """
     open_store(store, existing=True).compact()
     print("done")
+
+
+@store.command(name="erase")
+def erase_unit(unit: str, *, experiment: str | None = None, store: StoreURL = None) -> None:
+    """Erase what belongs to a unit, such as a visitor. Its Decisions stay, with nobody's name. There is no way back.
+
+    A service must not hold the experiment meanwhile: POST .../erase does the same there. Backups, and exports of
+    before, are out of reach; there it is called as this command prints.
+
+    Parameters
+    ----------
+    unit
+        As it was named in asks, such as user-17.
+    experiment
+        Its id; all experiments unless given.
+    store
+        Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
+        sqlite:///driftbandits.db, unless given.
+    """
+    opened = open_store(store, existing=True)
+    for each in opened.experiments() if experiment is None else [opened.experiment(experiment)]:
+        erased = opened.erase(opened.acquire(each.id), unit)
+        opened.release(erased.writer)
+        opened.note("command line", "erased", each.id, {"decisions": erased.decisions})
+        print(f"{each.id}: erased {erased.unit} from {erased.decisions:,} Decisions")
 
 
 @store.command(name="delete")

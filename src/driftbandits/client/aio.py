@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -129,13 +129,18 @@ class AsyncRemoteSession:
     def __init__(self, client: AsyncClient, id: str) -> None:
         self._client, self.id = client, id
 
-    async def ask(self) -> Decision:
-        """Which arm to pull now."""
-        return await self._client.do(calls.ask(self.id))
+    async def ask(self, unit: str | None = None, metadata: Mapping[str, Any] | None = None) -> Decision:
+        """Which arm to pull now; for a ``unit``, such as a visitor, the one that it has, if it is ``sticky``."""
+        return await self._client.do(calls.ask(self.id, unit, metadata))
 
-    async def ask_many(self, count: int) -> list[Decision]:
-        """So many Decisions at once, all made from what is known now."""
-        return await self._client.do(calls.ask_many(self.id, count))
+    async def ask_many(
+        self,
+        count: int,
+        units: Sequence[str | None] | None = None,
+        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now; for each its unit and metadata, if any have."""
+        return await self._client.do(calls.ask_many(self.id, count, units, metadata))
 
     async def tell(self, id: str | Decision, reward: float) -> Outcome:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
@@ -177,6 +182,10 @@ class AsyncRemoteSession:
     async def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
         await self._client.do(calls.correct(self.id, id, reward))
+
+    async def erase(self, unit: str) -> int:
+        """Erase what belongs to a unit; how many Decisions it had. Needs a token of scope admin."""
+        return await self._client.do(calls.erase(self.id, unit))
 
     async def explain(self, decision: Decision | str) -> dict[str, Any]:
         """Why that arm, as plain JSON: what ``Explanation.as_dict`` gives."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
 from urllib.parse import quote
@@ -60,14 +61,32 @@ class Call(Generic[Found]):
     headers: dict[str, str] = field(default_factory=lambda: {"Idempotency-Key": uuid.uuid4().hex})
 
 
-def ask(id: str) -> Call[Decision]:
+def ask(id: str, unit: str | None, metadata: Mapping[str, Any] | None) -> Call[Decision]:
     """One Decision."""
-    return Call("POST", f"{_at(id)}/ask", None, _decision)
+    return Call("POST", f"{_at(id)}/ask", _given(unit=unit, metadata=metadata) or None, _decision)
 
 
-def ask_many(id: str, count: int) -> Call[list[Decision]]:
+def ask_many(
+    id: str, count: int, units: Sequence[str | None] | None, metadata: Sequence[Mapping[str, Any] | None] | None
+) -> Call[list[Decision]]:
     """Many Decisions."""
-    return Call("POST", f"{_at(id)}/ask_many", {"count": count}, lambda found: [*map(_decision, found["decisions"])])
+    body = {"count": count} | _given(units=units, metadata=metadata)
+    return Call("POST", f"{_at(id)}/ask_many", body, lambda found: [*map(_decision, found["decisions"])])
+
+
+def _given(**named: Any) -> dict[str, Any]:
+    """What was given of these; InputError if JSON can't say it."""
+    found = {name: value for name, value in named.items() if value is not None}
+    try:
+        json.dumps(found, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        raise InputError(f"units are texts and metadata objects of JSON; got {shown(found)}") from None
+    return found
+
+
+def erase(id: str, unit: str) -> Call[int]:
+    """What belongs to a unit. Done twice, it comes to the same."""
+    return Call("POST", f"{_at(id)}/erase", {"unit": unit}, lambda found: int(found["decisions"]))
 
 
 def tell(id: str, decision: str | Decision, reward: float) -> Call[Outcome]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -131,13 +131,18 @@ class RemoteSession:
     def __init__(self, client: Client, id: str) -> None:
         self._client, self.id = client, id
 
-    def ask(self) -> Decision:
-        """Which arm to pull now."""
-        return self._client.do(calls.ask(self.id))
+    def ask(self, unit: str | None = None, metadata: Mapping[str, Any] | None = None) -> Decision:
+        """Which arm to pull now; for a ``unit``, such as a visitor, the one that it has, if it is ``sticky``."""
+        return self._client.do(calls.ask(self.id, unit, metadata))
 
-    def ask_many(self, count: int) -> list[Decision]:
-        """So many Decisions at once, all made from what is known now."""
-        return self._client.do(calls.ask_many(self.id, count))
+    def ask_many(
+        self,
+        count: int,
+        units: Sequence[str | None] | None = None,
+        metadata: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now; for each its unit and metadata, if any have."""
+        return self._client.do(calls.ask_many(self.id, count, units, metadata))
 
     def tell(self, id: str | Decision, reward: float) -> Outcome:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
@@ -179,6 +184,10 @@ class RemoteSession:
     def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. Needs a token of scope admin."""
         self._client.do(calls.correct(self.id, id, reward))
+
+    def erase(self, unit: str) -> int:
+        """Erase what belongs to a unit; how many Decisions it had. Needs a token of scope admin."""
+        return self._client.do(calls.erase(self.id, unit))
 
     def explain(self, decision: Decision | str) -> dict[str, Any]:
         """Why that arm, as plain JSON: what ``Explanation.as_dict`` gives."""

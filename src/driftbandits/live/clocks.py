@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from driftbandits._common.checks import shown
+from driftbandits.errors import InputError
 from driftbandits.live.decisions import Rewound
 
 if TYPE_CHECKING:
@@ -13,6 +15,13 @@ if TYPE_CHECKING:
 
 SLACK = 60.0
 """Seconds by which clocks may differ before one of them is called wrong."""
+
+
+def check_clock(clock: Any) -> Callable[[], float]:
+    """A clock that was given, or a steady one."""
+    if not (clock is None or callable(clock)):
+        raise InputError(f"clock must be a function that returns seconds, such as time.time; got {shown(clock)}")
+    return clock or steady_clock()
 
 
 def steady_clock() -> Callable[[], float]:

@@ -23,6 +23,22 @@ class Decision(NamedTuple):
     due: float | None
 
 
+class Note(NamedTuple):
+    """What an ask came with: ``unit`` is who it is for, as a keyed hash, and ``metadata`` an object of JSON.
+
+    ``way`` says of a unit whether it got its arm again (AGAIN) or was held out (HELD), and which of 32 groups of units
+    it is in, which intervals need: 4 * group + HELD + AGAIN; None where no unit was named. It stays when ``unit`` and
+    ``metadata`` are erased.
+    """
+
+    unit: bytes | None
+    way: int | None
+    metadata: str | None
+
+
+AGAIN, HELD = 1, 2
+
+
 class Asked(NamedTuple):
     """A Decision was made. ``probability`` is that of its arm, where the Session was told to keep it."""
 
@@ -31,6 +47,7 @@ class Asked(NamedTuple):
     time: float
     due: float | None
     probability: float | None
+    note: Note | None = None
 
 
 class Told(NamedTuple):
@@ -101,6 +118,13 @@ class HeldOut(NamedTuple):
     time: float
 
 
+class StickyChanged(NamedTuple):
+    """From here on a unit gets its arm again for so many seconds; None: it gets whatever is chosen."""
+
+    sticky: float | None
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -113,7 +137,17 @@ make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
 Event: TypeAlias = (
-    Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+    Asked
+    | Told
+    | Settled
+    | Corrected
+    | Changed
+    | ArmChanged
+    | PolicyChanged
+    | Forced
+    | HeldOut
+    | StickyChanged
+    | Rewound
 )
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Decision, Outcome, TooOldError, id_of, step_of
+from driftbandits.live.decisions import AGAIN, HELD, Decision, Outcome, TooOldError, id_of, step_of
 from driftbandits.live.eras import learner_of
 from driftbandits.live.learners import ON, REMOVED, Learner
 from driftbandits.policies._parts.belief import Belief, Snooze
@@ -52,12 +52,14 @@ class Overtaking:
 class Explanation:
     """Why a Decision chose its arm.
 
-    ``phase`` is "forced" when the policy had no say, "held out" when the Decision was in the holdout, "snoozed" when
-    some arm was snoozed, else "exploring". ``learnt`` counts the rewards known to the policy. ``gap`` is the difference
-    that the policy tested (over ``window`` pairs of pulls, where it has windows), ``threshold`` what it must exceed;
-    for a snooze, the gap that was found and the window that passed the test.
+    ``phase`` is "forced" when the policy had no say, "held out" when the Decision was in the holdout, "again" when its
+    unit got the arm that it had, "snoozed" when some arm was snoozed, else "exploring". ``learnt`` counts the rewards
+    known to the policy. ``gap`` is the difference that the policy tested (over ``window`` pairs of pulls, where it has
+    windows), ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the
+    test.
     ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
-    keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms.
+    keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms; of an
+    arm that was given again it is that of its first choice.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
     """
 
@@ -122,7 +124,11 @@ def explain(session: Session, decision: Decision | str) -> Explanation:
         raise TooOldError(f"{id!r} is older than the last {session.remember:,} answered Decisions: ask the Store")
     try:
         learner, statuses = learner_of(session, step)
-        return _explain_choice(learner, session.arms, statuses, id, step, arm, learnt, probability)
+        way = session._ways.get(step)
+        held_out = learner.is_held_out(step) if way is None else bool(way & HELD)
+        phase = "forced" if learner.forced is not None else "held out" if held_out else None
+        phase = "again" if phase is None and way is not None and way & AGAIN else phase
+        return _explain_choice(learner, session.arms, statuses, id, step, arm, learnt, probability, phase)
     except InputError as error:
         raise TooOldError(f"{id!r} is too old for this Session to explain ({error}): ask the Store") from None
 
@@ -136,8 +142,12 @@ def _explain_choice(
     arm: int,
     learnt: int,
     probability: float | None,
+    phase: str | None,
 ) -> Explanation:
-    """The Explanation of a choice made when arms had those ``statuses`` and the policy had learnt so many rewards."""
+    """The Explanation of a choice made when arms had those ``statuses`` and the policy had learnt so many rewards.
+
+    ``phase`` is what it is for reasons that are not the policy's.
+    """
     past = learner.past(learnt)
     belief = past.stage.policy.belief(past.state)
     source = "policy"
@@ -166,14 +176,12 @@ def _explain_choice(
             status == ON,
         )
 
-    phase = "forced" if learner.forced is not None else "held out" if learner.is_held_out(step) else None
     last: Snooze | None = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
-    phase = phase or ("snoozed" if last else "exploring")
     return Explanation(
         id=id,
         step=step,
         arm=names[arm],
-        phase=phase,
+        phase=phase or ("snoozed" if last else "exploring"),
         learnt=learnt,
         probability=learner.with_holdout(arm, float(shares[learner.places.index(arm)]))
         if probability is None

@@ -7,8 +7,9 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Asked, Event, Settled, Told
+from driftbandits.live.decisions import HELD, Asked, Event, Settled, Told
 from driftbandits.live.settings import apply_change
+from driftbandits.live.units import take_notes
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
@@ -21,7 +22,7 @@ def apply_event(session: Session, event: Event) -> None:
             raise InputError(
                 f"step {event.step} cannot follow step {session.step}: the log has a gap or is out of order"
             )
-        apply_asked(session, [event])
+        apply_asked(session, [event], event.note is not None)
     elif not isinstance(event, Told | Settled):
         apply_change(session, event)
     else:
@@ -31,11 +32,12 @@ def apply_event(session: Session, event: Event) -> None:
         apply_rewards(session, [id], [event])
 
 
-def apply_asked(session: Session, events: list[Asked]) -> list[str]:
-    """Decisions that follow the last one are open now; returns their ids."""
+def apply_asked(session: Session, events: list[Asked], noted: bool = False) -> list[str]:
+    """Decisions that follow the last one are open now; returns their ids. ``noted``: whether any has a note."""
     prefix = f"{session.name}-"
     ids = [f"{prefix}{event[0]}" for event in events]
-    session._open.update(zip(ids, zip(events, repeat(session._learner.learnt), strict=False), strict=True))
+    kept = take_notes(session, events) if noted else events
+    session._open.update(zip(ids, zip(kept, repeat(session._learner.learnt), strict=False), strict=True))
     session.step, session.time = events[-1].step, max(session.time, events[-1].time)
     session.most_open = max(session.most_open, session.open)
     if session.journal is not None:
@@ -59,12 +61,13 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
     if session._holdouts:
         _compare(session, came)
     for (asked, learnt), event in zip(map(session._open.pop, ids), events, strict=True):
-        step, arm, _, _, probability = asked
+        step, arm, _, _, probability, _ = asked
         _, reward, time = event
         session._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
     session.time = max(session.time, time)
     for step in list(islice(session._closed, max(0, len(session._closed) - session.remember))):
         del session._closed[step]
+        session._ways.pop(step, None)
     if session.journal is not None:
         session.journal.extend(events)
 
@@ -74,4 +77,6 @@ def _compare(session: Session, came: Iterable[tuple[int, int, float]]) -> None:
     for step, _, reward in came:
         share = next((share for first, share in reversed(session._holdouts) if first <= step), 0.0)
         if share > 0.0:
-            session._strata.add(step, session._learner.is_held_out(step, share), reward)
+            way = session._ways.get(step)
+            held_out = session._learner.is_held_out(step, share) if way is None else bool(way & HELD)
+            session._strata.add(step, held_out, reward, None if way is None else way >> 2)

@@ -52,6 +52,8 @@ class Learner:
         """The arm that is chosen whatever the policy wants, if there is one."""
         self.holdout: tuple[float, int] | None = None
         """The share of Decisions that is held out, and the arm that they get."""
+        self.units_held: dict[int, bool] = {}
+        """Of the asks that are being answered, those for units: whether each is held out."""
         self._set_places(places, [True] * len(places))
         self.player = Player(policy, len(places), self._seeds)
         self._generator = self.player.random(self.stream.rng)
@@ -250,6 +252,8 @@ class Learner:
 
     def is_held_out(self, step: int, share: float | None = None) -> bool:
         """Whether the ask of that step is one of the holdout, of that share or the present one: by chance."""
+        if step in self.units_held:
+            return self.units_held[step]
         share = (0.0 if self.holdout is None else self.holdout[0]) if share is None else share
         return share > 0.0 and bool(self.stream.at(HELD_STEPS + step).random() < share)
 

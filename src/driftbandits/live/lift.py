@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 FIRST_WIDTH, MOST_BLOCKS = 64, 256
 FEWEST = 20
 """Rewards of either group in a stretch of time that is compared."""
+GROUPS, T_31 = 32, 2.04
+"""Groups of units, and the 97.5 % quantile of Student's t with one less degrees of freedom."""
 
 
 class Lift(NamedTuple):
@@ -34,47 +38,81 @@ class Strata:
     means x_b, y_b and variances s_b^2, r_b^2 of the m_b rewards of the policy and the k_b of the holdout, the lift is
     the average of x_b - y_b with weights n_b/N, and its variance the sum of (n_b/N)^2 (s_b^2/m_b + r_b^2/k_b). Means
     may drift as they like: what moves from one stretch to another is compared within each.
+
+    Where units are named, they are what is held out by chance, and rewards of one unit are no independent ones. Units
+    are in G = 32 groups by their hash. Group g, with m_bg rewards of sum x_bg of the policy and k_bg of sum y_bg of the
+    holdout, adds D_g = sum_b n_b/N ((x_bg - m_bg x_b)/m_b - (y_bg - k_bg y_b)/k_b) to the error of the lift. Groups are
+    independent, however often a unit comes: the variance is G/(G-1) times the sum of D_g^2, for those rewards.
     """
 
     def __init__(self) -> None:
         self.width = FIRST_WIDTH
         self.blocks: dict[int, list[float]] = {}
+        self.units: dict[int, Any] = {}
+        """Of blocks with rewards of units: counts and sums of the policy and of the holdout, each by group."""
 
-    def add(self, step: int, held_out: bool, reward: float) -> None:
-        """A reward of the Decision of that step."""
-        block = self.blocks.setdefault((step - 1) // self.width, [0.0] * 6)
-        first = 3 if held_out else 0
-        block[first] += 1.0
-        block[first + 1] += reward
-        block[first + 2] += reward * reward
+    def add(self, step: int, held_out: bool, reward: float, group: int | None = None) -> None:
+        """A reward of the Decision of that step, for a unit of that group if one was named."""
+        number = (step - 1) // self.width
+        block = self.blocks.setdefault(number, [0.0] * 6)
+        if group is None:
+            first = 3 if held_out else 0
+            block[first] += 1.0
+            block[first + 1] += reward
+            block[first + 2] += reward * reward
+        else:
+            first = 2 if held_out else 0
+            sums = self.units.setdefault(number, np.zeros((4, GROUPS)))
+            sums[first, group] += 1.0
+            sums[first + 1, group] += reward
         if len(self.blocks) > MOST_BLOCKS:
             before, self.blocks, self.width = self.blocks, {}, 2 * self.width
             for number, numbers in sorted(before.items()):
                 there = self.blocks.get(number // 2, [0.0] * 6)
                 self.blocks[number // 2] = [one + other for one, other in zip(there, numbers, strict=True)]
+            grouped, self.units = self.units, {}
+            for number, sums in sorted(grouped.items()):
+                self.units[number // 2] = self.units.get(number // 2, 0.0) + sums
 
     def lift(self) -> Lift:
         """What is known now."""
-        stretches = [[0.0] * 6]
-        for _, numbers in sorted(self.blocks.items()):
-            if min(stretches[-1][0], stretches[-1][3]) >= FEWEST:
-                stretches.append([0.0] * 6)
-            stretches[-1] = [one + other for one, other in zip(stretches[-1], numbers, strict=True)]
-        if len(stretches) > 1 and min(stretches[-1][0], stretches[-1][3]) < FEWEST:
-            rest = stretches.pop()
-            stretches[-1] = [one + other for one, other in zip(stretches[-1], rest, strict=True)]
-        total = [sum(column) for column in zip(*stretches, strict=True)]
-        if min(total[0], total[3]) < FEWEST:
-            return Lift(None, None, None, None, None, int(total[0]), int(total[3]))
-        lift = variance = 0.0
-        for m, x, xx, k, y, yy in stretches:
-            share = (m + k) / (total[0] + total[3])
-            lift += share * (x / m - y / k)
-            variance += share**2 * (_variance(m, x, xx) / m + _variance(k, y, yy) / k)
-        reach = 1.96 * math.sqrt(variance)
-        means = total[1] / total[0], total[4] / total[3]
-        return Lift(lift, lift - reach, lift + reach, *means, int(total[0]), int(total[3]))
+        empty = np.zeros((4, GROUPS))
+        stretches: list[tuple[Any, Any]] = [(np.zeros(6), empty)]
+        for number, numbers in sorted(self.blocks.items()):
+            if min(_counts(stretches[-1])) >= FEWEST:
+                stretches.append((np.zeros(6), empty))
+            _join(stretches, (np.array(numbers), self.units.get(number, empty)))
+        if len(stretches) > 1 and min(_counts(stretches[-1])) < FEWEST:
+            _join(stretches, stretches.pop())
+        rewards, held_out = (sum(column) for column in zip(*map(_counts, stretches), strict=True))
+        if min(rewards, held_out) < FEWEST:
+            return Lift(None, None, None, None, None, int(rewards), int(held_out))
+        lift = variance = gained = control = 0.0
+        errors = np.zeros(GROUPS)
+        for stretch in stretches:
+            (m0, x0, xx, k0, y0, yy), (m_g, x_g, k_g, y_g) = stretch
+            (m, k), x, y = _counts(stretch), x0 + x_g.sum(), y0 + y_g.sum()
+            share, x_mean, y_mean = (m + k) / (rewards + held_out), x / m, y / k
+            lift, gained, control = lift + share * (x_mean - y_mean), gained + x, control + y
+            scatter = _scatter(m0, x0, xx, x_mean) / (m * (m - 1.0)) + _scatter(k0, y0, yy, y_mean) / (k * (k - 1.0))
+            variance += share**2 * scatter
+            errors += share * ((x_g - m_g * x_mean) / m - (y_g - k_g * y_mean) / k)
+        variance += GROUPS / (GROUPS - 1) * float((errors**2).sum())
+        reach = (T_31 if self.units else 1.96) * math.sqrt(variance)
+        lift, means = float(lift), (float(gained / rewards), float(control / held_out))
+        return Lift(lift, lift - reach, lift + reach, *means, int(rewards), int(held_out))
 
 
-def _variance(count: float, total: float, squares: float) -> float:
-    return max(squares - total * total / count, 0.0) / (count - 1.0)
+def _counts(stretch: tuple[Any, Any]) -> tuple[float, float]:
+    """How many rewards of the policy, and of the holdout."""
+    alone, units = stretch
+    return alone[0] + units[0].sum(), alone[3] + units[2].sum()
+
+
+def _join(stretches: list[tuple[Any, Any]], more: tuple[Any, Any]) -> None:
+    stretches[-1] = stretches[-1][0] + more[0], stretches[-1][1] + more[1]
+
+
+def _scatter(count: float, total: float, squares: float, mean: float) -> float:
+    """The squared distances of so many rewards from that mean."""
+    return max(squares - 2.0 * mean * total + count * mean * mean, 0.0)

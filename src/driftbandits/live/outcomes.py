@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
 
 
+def check_room(session: Session, count: int, most: int) -> None:
+    """Whether so many more Decisions may wait for their reward."""
+    if session.open + count > most:
+        raise InputError(
+            f"{session.open:,} Decisions wait for their reward and {count:,} more would pass the limit of "
+            f"{most:,}: tell rewards, or set a timeout"
+        )
+
+
 def outcome_of(session: Session, id: Any, reward: Any, meant: dict[str, float], now: float) -> Outcome:
     """What becomes of that reward; ``meant`` are those that came before it in the same call."""
     if not (isinstance(id, str) and is_reward(reward)):

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, repeat
 from typing import Any
 
-from driftbandits._common.checks import (
-    check_default,
-    check_names,
-    check_range,
-    check_seed,
-    check_share,
-    check_timeout,
-    check_whole,
-    is_reward,
-    shown,
-)
+from driftbandits._common import checks
 from driftbandits.errors import InputError
 from driftbandits.live.arms import arm_changed, forced, held_out
-from driftbandits.live.clocks import steady_clock
+from driftbandits.live.clocks import check_clock
 from driftbandits.live.decisions import (
     Asked,
     Decision,
@@ -39,10 +29,11 @@ from driftbandits.live.explanation import Explanation, explain
 from driftbandits.live.fold import apply_asked, apply_event, apply_rewards
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
 from driftbandits.live.lift import Lift, Strata
-from driftbandits.live.outcomes import outcome_of, refusal
+from driftbandits.live.outcomes import check_room, outcome_of, refusal
 from driftbandits.live.settings import UNCHANGED, changes, check_policy
 from driftbandits.live.shown import as_html, in_a_line, listed
 from driftbandits.live.snapshots import pack_session, restore_session
+from driftbandits.live.units import MetadataList, UnitList, Units, check_given, check_key, choose, hash_of
 from driftbandits.policies import AutoTS, Policy
 from driftbandits.policies._parts.belief import Belief
 
@@ -66,6 +57,9 @@ class Session:
     choice is kept. That is what ``replay`` needs to evaluate other policies on the log; 0, the default, explores no
     more than the policy does. The last ``remember`` answered Decisions are remembered: to tell the same reward again is
     fine, to tell another is a conflict.
+
+    ``sticky``: for so many seconds ``ask(unit="user-17")`` gives the same unit the same arm; None, the default, chooses
+    anew every time. Of a unit a hash is kept, under ``unit_key``, a secret; it is made of the seed unless given.
 
     A Session has no lock: it is for one thread at a time. ``Store.open`` gives one that threads may share.
 
@@ -91,18 +85,20 @@ class Session:
         explore: float = 0.0,
         name: str = "d",
         remember: int = 100_000,
+        sticky: float | None = None,
+        unit_key: str | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
         policy = AutoTS() if policy is None else policy
         check_policy(policy)
-        self.policy, self.arms, self.seed = policy, check_names("arms", arms), check_seed(seed, 2**64 - 1)
-        self.timeout, self.reward_range = check_timeout(timeout), check_range("reward_range", reward_range)
-        self.default_reward = check_default(default_reward, self.reward_range)
-        self.explore, self.name = check_share("explore", explore), str(name)
-        self.remember = check_whole("remember", remember, 0)
-        if not (clock is None or callable(clock)):
-            raise InputError(f"clock must be a function that returns seconds, such as time.time; got {shown(clock)}")
-        self.clock, self._usual_clock = clock or steady_clock(), clock is None
+        self.policy, self.arms, self.seed = policy, checks.check_names("arms", arms), checks.check_seed(seed, 2**64 - 1)
+        self.timeout, self.sticky = checks.check_timeout(timeout), checks.check_sticky(sticky)
+        self.reward_range = checks.check_range("reward_range", reward_range)
+        self.default_reward = checks.check_default(default_reward, self.reward_range)
+        self.explore, self.name = checks.check_share("explore", explore), str(name)
+        self.remember = checks.check_whole("remember", remember, 0)
+        self.unit_key = check_key(unit_key, self.seed)
+        self.clock, self._usual_clock = check_clock(clock), clock is None
         self.step = 0
         self.changes = 0
         """How many events were neither asks nor closed one."""
@@ -123,6 +119,9 @@ class Session:
         self._holdouts: list[tuple[int, float]] = []
         """From which step on which share was held out."""
         self._strata = Strata()
+        self._units = Units()
+        self._ways: dict[int, int] = {}
+        """``Note.way`` of Decisions that are open or remembered."""
 
     @property
     def open(self) -> int:
@@ -159,25 +158,28 @@ class Session:
 
     # Asking and telling
 
-    def ask(self) -> Decision:
-        """Which arm to pull now."""
-        return self.ask_many(1)[0]
+    def ask(self, unit: str | None = None, metadata: Mapping[str, Any] | None = None) -> Decision:
+        """Which arm to pull now; for a ``unit``, such as a visitor, the one that it has, if Decisions are ``sticky``.
 
-    def ask_many(self, count: int) -> list[Decision]:
-        """So many Decisions at once, all made from what is known now."""
-        count = check_whole("count", count, 1, MOST_OPEN)
+        ``metadata``, an object of JSON of at most 1,024 bytes, goes to the log, and from there to exports.
+
+        >>> session = Session(arms=["red", "blue"], sticky=3600)
+        >>> len({session.ask(unit="user-17", metadata={"page": "home"}).arm for _ in range(50)})
+        1
+        """
+        return self.ask_many(1, None if unit is None else [unit], None if metadata is None else [metadata])[0]
+
+    def ask_many(self, count: int, units: UnitList = None, metadata: MetadataList = None) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now; for each its unit and metadata, if any have."""
+        count = checks.check_whole("count", count, 1, MOST_OPEN)
+        given = check_given(self, count, units, metadata)
         now = self._settled_now()
-        if self.open + count > MOST_OPEN:
-            raise InputError(
-                f"{self.open:,} Decisions wait for their reward and {count:,} more would pass the limit of "
-                f"{MOST_OPEN:,}: tell rewards, or set a timeout"
-            )
-        arms, p = self._learner.choose(self.step + 1, count, self.open)
+        check_room(self, count, MOST_OPEN)
+        chosen, probabilities, notes = choose(self, count, given, now)
         due = None if self.timeout is None else now + self.timeout
-        probabilities = p.tolist() if self.explore > 0 else repeat(None)
-        steps, chosen = range(self.step + 1, self.step + count + 1), arms.tolist()
-        asked = list(map(make_asked, zip(steps, chosen, repeat(now), repeat(due), probabilities, strict=False)))
-        ids = apply_asked(self, asked)
+        steps = range(self.step + 1, self.step + count + 1)
+        asked = list(map(make_asked, zip(steps, chosen, repeat(now), repeat(due), probabilities, notes, strict=False)))
+        ids = apply_asked(self, asked, given is not None)
         names = map(self.arms.__getitem__, chosen)
         return list(map(make_decision, zip(ids, names, steps, repeat(due), strict=False)))
 
@@ -229,6 +231,7 @@ class Session:
         reward_range: Sequence[float] | None = UNCHANGED,
         explore: float = UNCHANGED,
         policy: Policy = UNCHANGED,
+        sticky: float | None = UNCHANGED,
     ) -> None:
         """Change what is declared, from now on and for open Decisions; what is not given stays.
 
@@ -241,7 +244,7 @@ class Session:
         >>> session.waiting()[0].due
         160.0
         """
-        for event in changes(self, timeout, default_reward, reward_range, policy, explore):
+        for event in changes(self, timeout, default_reward, reward_range, policy, explore, sticky):
             self.apply(event)
 
     # Arms that come and go
@@ -314,6 +317,10 @@ class Session:
         if event is not None:
             self.apply(event)
 
+    def erase(self, unit: str) -> None:
+        """Forget a unit; what was learnt stays. ``Store.erase`` erases it in the log too."""
+        self._units.forget(hash_of(unit, self.unit_key))
+
     # Why
 
     def belief(self) -> Belief:
@@ -374,9 +381,8 @@ class Session:
 
     def takes(self, reward: Any) -> bool:
         """Whether it is a reward: a finite number, and within the range that was declared."""
-        return is_reward(reward) and (
-            self.reward_range is None or self.reward_range[0] <= reward <= self.reward_range[1]
-        )
+        low, high = self.reward_range or (-math.inf, math.inf)
+        return checks.is_reward(reward) and low <= reward <= high
 
     def remembers(self, id: str) -> bool:
         """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""

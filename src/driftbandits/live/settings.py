@@ -6,10 +6,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from driftbandits._common.checks import check_default, check_range, check_share, check_timeout, shown
+from driftbandits._common.checks import check_default, check_range, check_share, check_sticky, check_timeout, shown
 from driftbandits.errors import InputError
 from driftbandits.live.arms import apply_arm, apply_traffic
-from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Forced, HeldOut, PolicyChanged, Rewound
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Changed,
+    Corrected,
+    Forced,
+    HeldOut,
+    PolicyChanged,
+    Rewound,
+    StickyChanged,
+)
 from driftbandits.live.eras import go_on_with
 from driftbandits.policies import Policy
 
@@ -27,13 +36,17 @@ def changes(
     reward_range: Sequence[float] | None,
     policy: Policy,
     explore: float,
-) -> list[Changed | PolicyChanged]:
+    sticky: float | None,
+) -> list[Changed | PolicyChanged | StickyChanged]:
     """The events that change these settings; an UNCHANGED one stays."""
     event, another = _changed(session, timeout, default_reward, reward_range), _policy_changed(session, policy, explore)
+    sticky = session.sticky if sticky is UNCHANGED else check_sticky(sticky)
     # The policy first, since it may not be defined for these arms.
-    found: list[Changed | PolicyChanged] = [] if another is None else [another]
+    found: list[Changed | PolicyChanged | StickyChanged] = [] if another is None else [another]
+    if sticky != session.sticky:
+        found.append(StickyChanged(sticky, session._now()))
     same = event[:3] == (session.timeout, session.default_reward, session.reward_range)
-    return found if same and not (explore is UNCHANGED and policy is UNCHANGED) else [*found, event]
+    return found if same and (found or not (explore is UNCHANGED and policy is UNCHANGED)) else [*found, event]
 
 
 def _changed(
@@ -61,7 +74,8 @@ def check_policy(policy: Any) -> Policy:
 
 
 def apply_change(
-    session: Session, event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+    session: Session,
+    event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | StickyChanged | Rewound,
 ) -> None:
     """A correction is noted here; the rewards before it were those that it says (``amended``)."""
     if isinstance(event, Corrected):
@@ -77,12 +91,17 @@ def apply_change(
         session.policy, session.explore, _ = event
     elif isinstance(event, Forced | HeldOut):
         apply_traffic(session, event)
+    elif isinstance(event, StickyChanged):
+        session.sticky = event.sticky
+        if session.sticky is None:
+            session._units.clear()
     elif isinstance(event, Changed | Rewound):
         latest = math.inf
         if isinstance(event, Changed):
             session.timeout, session.default_reward, session.reward_range, _ = event
         else:
             latest = session.time = event.time
+            session._units.rewind(latest)
         for id, (asked, learnt) in session._open.items():
             at = min(asked.time, latest)
             due = None if session.timeout is None else at + session.timeout

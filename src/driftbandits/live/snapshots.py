@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
 CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
 SETTINGS = {"arms", "seed", "timeout", "default_reward", "reward_range", "explore", "name", "remember"}
+SETTINGS |= {"sticky", "unit_key"}
 ASIDE = np.dtype([("step", "i8"), ("arm", "i8"), ("reward", "f8")])
 
 
@@ -37,6 +38,8 @@ def pack_session(session: Session) -> bytes:
             "explore": session.explore,
             "name": session.name,
             "remember": session.remember,
+            "sticky": session.sticky,
+            "unit_key": session.unit_key,
         },
         "step": session.step,
         "changes": session.changes,
@@ -70,6 +73,9 @@ def pack_session(session: Session) -> bytes:
         ),
         recent=np.array(list(learner.recent), ASIDE),
         aside=np.array([(step, arm, r) for arm, queue in enumerate(aside) for step, r in queue], ASIDE),
+        units=session._units.packed(),
+        ways=np.array(list(session._ways.items()), np.int64).reshape(-1, 2),
+        grouped=np.array([(number, *sums.flat) for number, sums in session._strata.units.items()]),
     )
 
 
@@ -99,6 +105,15 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         session._holdouts = [(first, share) for first, share in header.get("holdouts", ())]
         session._strata.width, blocks = header.get("strata", (session._strata.width, ()))
         session._strata.blocks = dict(blocks)
+        for number, *sums in arrays["grouped"].tolist() if "grouped" in arrays else ():
+            session._strata.units[int(number)] = np.array(sums).reshape(4, -1)
+        if "units" in arrays:
+            session._units.resume(arrays["units"])
+            session._ways = {
+                step: way
+                for step, way in arrays["ways"].tolist()
+                if step in session._closed or f"{session.name}-{step}" in session._open
+            }
         learner.recent.extend(arrays["recent"].tolist() if "recent" in arrays else ())
         learner.resume_places(header.get("places", learner.places), session.statuses)
     except KeyError as error:
@@ -116,4 +131,4 @@ def _absent(value: float) -> float | None:
 
 
 def _numbers(event: Asked) -> tuple[float, ...]:
-    return tuple(math.nan if value is None else value for value in event)
+    return tuple(math.nan if value is None else value for value in event[:5])

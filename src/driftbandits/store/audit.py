@@ -1,4 +1,4 @@
-"""Who created, changed, corrected, paused, archived or deleted what, and when. Asks and rewards are in the log."""
+"""Who created, changed, corrected, paused, archived, erased or deleted what, and when. Asks are in the log."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -13,6 +13,7 @@ from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, Too
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.lift import Lift
 from driftbandits.live.session import Session
+from driftbandits.live.units import MetadataList, UnitList
 from driftbandits.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -36,15 +37,15 @@ class DurableSession:
         self._ended = threading.Event()
         threading.Thread(target=self._renew, daemon=True, name=f"lease of {id}").start()
 
-    def ask(self) -> Decision:
-        """Which arm to pull now."""
-        return self.ask_many(1)[0]
+    def ask(self, unit: str | None = None, metadata: Mapping[str, Any] | None = None) -> Decision:
+        """Which arm to pull now; for a ``unit``, such as a visitor, the one that it has, if it is ``sticky``."""
+        return self.ask_many(1, None if unit is None else [unit], None if metadata is None else [metadata])[0]
 
-    def ask_many(self, count: int) -> list[Decision]:
-        """So many Decisions at once, all made from what is known now."""
+    def ask_many(self, count: int, units: UnitList = None, metadata: MetadataList = None) -> list[Decision]:
+        """So many Decisions at once, all made from what is known now; for each its unit and metadata, if any have."""
         if self._status != "running":
             raise InputError(f"{self._writer.experiment.id!r} is {self._status}: it makes no Decisions")
-        return self._durably(lambda session: session.ask_many(count))
+        return self._durably(lambda session: session.ask_many(count, units, metadata))
 
     def tell(self, id: str | Decision, reward: float) -> Outcome:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
@@ -82,8 +83,17 @@ class DurableSession:
             self._writer = self._store.correct(self._writer, [(step, reward)])
             self._unclear = False
 
+    def erase(self, unit: str) -> int:
+        """Erase what belongs to a unit, as ``Store.erase`` does; how many Decisions it had."""
+        self._durably(lambda _: None)
+        with self._turn:
+            self._unclear = True
+            self._writer, _, decisions = self._store.erase(self._writer, unit)
+            self._unclear = False
+        return decisions
+
     def change(self, **settings: Any) -> None:
-        """As ``Session.change``: timeout, default_reward, reward_range, explore or policy."""
+        """As ``Session.change``: timeout, default_reward, reward_range, explore, policy or sticky."""
         self._durably(lambda session: session.change(**settings))
 
     def add_arm(self, name: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import Any
 
@@ -15,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from driftbandits._common.checks import check_drift, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ArmChanged, Changed, PolicyChanged
+from driftbandits.live.decisions import ArmChanged, Changed, PolicyChanged, StickyChanged
 from driftbandits.live.learners import ON
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
@@ -30,9 +31,9 @@ REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
 
-FIRST = ("policy", "arms", "explore", "timeout", "default_reward", "reward_range")
+FIRST = ("policy", "arms", "explore", "timeout", "default_reward", "reward_range", "sticky")
 """What of an experiment may be other than it was at first."""
-Redeclared = Changed | ArmChanged | PolicyChanged
+Redeclared = Changed | ArmChanged | PolicyChanged | StickyChanged
 """Events after which an experiment is declared otherwise."""
 CHANGEABLE = ("timeout", "default_reward", "reward_range")
 """What of an experiment can be changed while it runs."""
@@ -45,8 +46,8 @@ class Experiment:
     ``policy`` is the policy's description as JSON. ``arms`` are all that ever were, ``statuses`` what each is now.
     ``drift`` is the delta that its owner declared, if any; no policy learns it from here, but an alarm may compare.
     ``keep`` is for how many seconds events are kept, None for ever; the first ``folded`` of them were erased.
-    ``holder`` is None when nobody is the writer. ``first`` has what was declared before the first change, if there was
-    one.
+    ``unit_key`` is the secret that hashes of units are made with. ``holder`` is None when nobody is the writer.
+    ``first`` has what was declared before the first change, if there was one.
     """
 
     key: int
@@ -68,6 +69,8 @@ class Experiment:
     holder: str | None
     url: str | None
     lease_until: float
+    unit_key: str = field(repr=False)
+    sticky: float | None = None
     keep: float | None = None
     folded: int = 0
     first: dict[str, Any] | None = None
@@ -76,7 +79,8 @@ class Experiment:
         """The Session before its first event."""
         declared = {name: getattr(self, name) for name in FIRST} | (self.first or {})
         policy = build(declared.pop("policy"))
-        return Session(policy, seed=self.seed, **declared, name=self.id, remember=REMEMBER)
+        told: dict[str, Any] = {"name": self.id, "remember": REMEMBER, "unit_key": self.unit_key}
+        return Session(policy, seed=self.seed, **declared, **told)
 
 
 EVERYTHING = (
@@ -120,6 +124,8 @@ class Experiments:
             "timeout": session.timeout,
             "default_reward": None if session.default_reward is None else float(session.default_reward),
             "explore": session.explore,
+            "sticky": session.sticky,
+            "unit_key": secrets.token_hex(16),
             **_limits(session.reward_range),
             "drift": None if drift is None else check_drift(drift),
             "keep": check_keep(keep),
@@ -225,6 +231,7 @@ def check_id(id: str) -> None:
 def erase(connection: Connection, key: int) -> None:
     """Forget what was declared."""
     nothing = {"id": f":{key}", "title": "", "policy": "{}", "arms": "[]", "first": None, "status": DELETED}
+    nothing["unit_key"] = None
     connection.execute(update(experiments).where(experiments.c.key == key).values(nothing))
 
 
@@ -239,11 +246,14 @@ def redeclare(connection: Connection, experiment: Experiment, changed: Sequence[
             new = replace(new, arms=arms, statuses=statuses)
         elif isinstance(event, PolicyChanged):
             new = replace(new, policy=describe(event.policy), explore=event.explore)
+        elif isinstance(event, StickyChanged):
+            new = replace(new, sticky=event.sticky)
         else:
             new = replace(new, **{name: getattr(event, name) for name in CHANGEABLE})
     values = {"timeout": new.timeout, "default_reward": new.default_reward, "first": json.dumps(new.first)}
     listed = [arm if is_now == ON else [arm, is_now] for arm, is_now in zip(new.arms, new.statuses, strict=True)]
     values |= {"arms": json.dumps(listed), "policy": json.dumps(new.policy), "explore": new.explore}
+    values["sticky"] = new.sticky
     mine = experiments.c.key == experiment.key
     connection.execute(update(experiments).where(mine).values(**values, **_limits(new.reward_range)))
     return new

@@ -11,10 +11,11 @@ from sqlalchemy import and_, or_, select, text
 
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
+from driftbandits.live.decisions import AGAIN
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.log import Correction, Log
-from driftbandits.store.schema import events
+from driftbandits.store.schema import events, notes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,6 +48,7 @@ def export_log(
     columns = dict.fromkeys(("time", "due", "probability", "reward"), pl.Float64)
     schema = {"id": pl.String, "step": pl.Int64, "arm": pl.String, **columns}
     schema |= {"settled": pl.String, "told_at": pl.Float64}
+    schema |= {"unit": pl.String, "again": pl.Boolean, "metadata": pl.String}
     written = 0
     failed: list[BaseException] = []
 
@@ -96,6 +98,7 @@ def _decisions(
     asked, closed = events.alias("asked"), events.alias("closed")
     # Spelt as the indexes' own conditions are, or else a planner would not see that they fit.
     same = and_(closed.c.experiment == asked.c.experiment, closed.c.step == asked.c.step, text("closed.kind <> 'a'"))
+    noted = and_(notes.c.experiment == asked.c.experiment, notes.c.step == asked.c.step)
     statement = (
         select(
             asked.c.step,
@@ -106,8 +109,11 @@ def _decisions(
             closed.c.reward,
             closed.c.kind,
             closed.c.time,
+            notes.c.unit,
+            notes.c.way,
+            notes.c.metadata,
         )
-        .select_from(asked.outerjoin(closed, and_(same, closed.c.seq <= experiment.last_seq)))
+        .select_from(asked.outerjoin(closed, and_(same, closed.c.seq <= experiment.last_seq)).outerjoin(notes, noted))
         .where(asked.c.experiment == experiment.key, asked.c.seq <= experiment.last_seq, text("asked.kind = 'a'"))
         .order_by(asked.c.step)
         .limit(ROWS)
@@ -130,9 +136,10 @@ def _decisions(
 
 
 def _decision(experiment: Experiment, row: Any, corrected: dict[int, Correction]) -> tuple[Any, ...]:
-    step, arm, time, due, probability, reward, kind, told_at = row
+    step, arm, time, due, probability, reward, kind, told_at, unit, way, metadata = row
     settled = {None: None, "t": "told", "s": "dropped" if reward is None else "default"}[kind]
     if step in corrected:
         reward = corrected[step].reward
         settled = "retracted" if reward is None else "corrected"
-    return f"{experiment.id}-{step}", step, experiment.arms[arm], time, due, probability, reward, settled, told_at
+    told = f"{experiment.id}-{step}", step, experiment.arms[arm], time, due, probability, reward, settled, told_at
+    return *told, unit and unit.hex(), bool((way or 0) & AGAIN), metadata

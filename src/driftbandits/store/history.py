@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, Table, delete, insert, select, update
 
 from driftbandits._common.packing import emptied
 from driftbandits.errors import InputError
@@ -25,6 +25,10 @@ WHOLE = 2
 """The last so many snapshots are kept whole. Older ones are for explaining alone, and forget answered Decisions."""
 LEAD = 5_000
 """An explanation folds at least so many events, so that it knows recent rewards as the live Session did."""
+
+
+UNREADABLE = b""
+Saved = Mapping[tuple[Table, int], bytes | None]
 
 
 class Snapshot(NamedTuple):
@@ -64,7 +68,7 @@ class History:
         if base is None:
             return experiment.session()
         try:
-            return Session.restore(zlib.decompress(base.data))
+            return _restored(base.data, experiment)
         except (InputError, zlib.error) as error:
             raise DamagedStoreError(
                 f"{experiment.id!r} can't be continued: its first {base.seq:,} events are past retention, and what "
@@ -144,7 +148,7 @@ class History:
                 row = select(snapshots.c.data).where(mine, snapshots.c.seq == saved)
                 data = connection.execute(row).scalar_one_or_none()
             try:
-                yield Session.restore(zlib.decompress(data or b"")), saved, whole
+                yield _restored(data or b"", experiment), saved, whole
             except (InputError, zlib.error):
                 continue  # of another version, or damaged: the log alone is enough, if slower
         first = self.start(experiment)
@@ -162,6 +166,49 @@ class History:
             connection.execute(
                 update(snapshots).where(mine, snapshots.c.seq == found.seq).values(whole=False, data=data)
             )
+
+    def without(self, key: int, unit: bytes) -> Saved:
+        """All that was saved of a Session, by table and number, as it is without that unit; None where it is now."""
+        found: dict[tuple[Table, int], bytes | None] = {}
+        with self._database.reading() as connection:
+            numbers = [(table, seq) for table in (snapshots, folded) for seq in _numbers(connection, table, key)]
+        for table, seq in numbers:
+            with self._database.reading() as connection:
+                row = select(table.c.data).where(table.c.experiment == key, table.c.seq == seq)
+                data = connection.execute(row).scalar_one_or_none() or b""
+            found[table, seq] = None
+            try:
+                plain = zlib.decompress(data)
+                if unit in plain:  # arrays are stored as they are
+                    session = Session.restore(plain)
+                    session._units.forget(unit)
+                    found[table, seq] = zlib.compress(session.snapshot(), 1)
+            except (InputError, zlib.error):
+                found[table, seq] = UNREADABLE
+        return found
+
+    def replace(self, connection: Connection, key: int, saved: Saved) -> bool:
+        """Write these in the place of those that are there; False if there are others by now."""
+        there = {(table, seq) for table in (snapshots, folded) for seq in _numbers(connection, table, key)}
+        if there != set(saved):
+            return False
+        for (table, seq), data in saved.items():
+            this = table.c.experiment == key, table.c.seq == seq
+            if data == UNREADABLE and table is snapshots:  # the log makes it again
+                connection.execute(delete(table).where(*this))
+            elif data is not None and data != UNREADABLE:
+                connection.execute(update(table).where(*this).values(data=data))
+        return True
+
+
+def _numbers(connection: Connection, table: Table, key: int) -> Sequence[int]:
+    return connection.execute(select(table.c.seq).where(table.c.experiment == key)).scalars().all()
+
+
+def _restored(data: bytes, experiment: Experiment) -> Session:
+    session = Session.restore(zlib.decompress(data))
+    session.unit_key = experiment.unit_key  # which old ones do not know
+    return session
 
 
 def is_stale(seq: int, corrections: Sequence[Correction]) -> bool:

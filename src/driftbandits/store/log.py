@@ -6,14 +6,14 @@ Asks, rewards and settlements are in ``events``, the rare others in ``changes``;
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import merge
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, delete, exists, insert, select, text
 
 from driftbandits._compile.recipe import build, describe
 from driftbandits.live.decisions import (
@@ -24,21 +24,23 @@ from driftbandits.live.decisions import (
     Event,
     Forced,
     HeldOut,
+    Note,
     Outcome,
     PolicyChanged,
     Rewound,
     Settled,
+    StickyChanged,
     Told,
 )
 from driftbandits.store.database import Database
 from driftbandits.store.errors import PastRetentionError
 from driftbandits.store.experiments import Experiment
-from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events
+from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events, notes
 
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, Rewound)
+RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, StickyChanged, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -154,7 +156,8 @@ class Log:
                     ).all()
                     for table, columns in ((events, COLUMNS), (changes, RARE_COLUMNS))
                 )
-            made = ((row[0], _event(row)) for row in usual)
+                noted = self._notes(connection, key, [row[2] for row in usual if row[1] == "a"])
+            made = ((row[0], _event(row, noted)) for row in usual)
             if rare:
                 made = merge(made, ((row[0], _rare_event(row)) for row in rare), key=itemgetter(0))
             for _, event in made:
@@ -162,6 +165,25 @@ class Log:
             after += len(usual) + len(rare)
             if len(usual) + len(rare) < CHUNK:
                 return
+
+    def _notes(self, connection: Connection, key: int, steps: Sequence[int]) -> dict[int, Note]:
+        """What asks of those steps, which are in order, came with."""
+        if not steps:
+            return {}
+        there = notes.c.experiment == key, notes.c.step.between(steps[0], steps[-1])
+        rows = connection.execute(select(notes.c.step, notes.c.unit, notes.c.way, notes.c.metadata).where(*there))
+        return {step: Note(unit, way, metadata) for step, unit, way, metadata in rows}
+
+    def insert_notes(self, connection: Connection, noted: Sequence[tuple[int, Asked]]) -> None:
+        """Write what asks came with, each with its experiment."""
+        if noted:
+            rows = [{"experiment": key, "step": each.step, **each.note._asdict()} for key, each in noted if each.note]
+            connection.execute(insert(notes), rows)
+
+    def drop_notes(self, connection: Connection, key: int, first: int, last: int) -> None:
+        """Forget what asks of those steps came with that are no longer in the log."""
+        asked = exists().where(events.c.experiment == key, events.c.step == notes.c.step, text("events.kind = 'a'"))
+        connection.execute(delete(notes).where(notes.c.experiment == key, notes.c.step.between(first, last), ~asked))
 
     def seq_of_ask(self, key: int, step: int) -> int | None:
         """Where in the log that Decision was made."""
@@ -221,10 +243,10 @@ def row_of(key: int, seq: int, event: Event) -> tuple[Any, ...]:
     return (key, seq, "t" if isinstance(event, Told) else "s", step, None, reward, time, None, None)
 
 
-def _event(row: Any) -> Event:
+def _event(row: Any, noted: Mapping[int, Note]) -> Event:
     _, kind, step, arm, reward, time, due, probability = row
     if kind == "a":
-        return Asked(step, arm, time, due, probability)
+        return Asked(step, arm, time, due, probability, noted.get(step))
     return Told(step, reward, time) if kind == "t" else Settled(step, reward, time)
 
 
@@ -242,6 +264,8 @@ def _rare_event(row: Any) -> Event:
     if kind == "h":
         share, arm = json.loads(settings)
         return HeldOut(share, arm, time)
+    if kind == "u":
+        return StickyChanged(json.loads(settings), time)
     if kind == "p":
         described, explore = json.loads(settings)
         return PolicyChanged(build(described), explore, time)
@@ -261,6 +285,8 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "f", "settings": json.dumps(event.arm)}
     elif isinstance(event, HeldOut):
         row |= {"kind": "h", "settings": json.dumps(event[:2])}
+    elif isinstance(event, StickyChanged):
+        row |= {"kind": "u", "settings": json.dumps(event.sticky)}
     elif isinstance(event, PolicyChanged):
         row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}

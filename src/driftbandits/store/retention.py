@@ -19,7 +19,7 @@ from driftbandits.store.experiments import Experiment
 from driftbandits.store.export import export_file
 from driftbandits.store.history import History, is_stale
 from driftbandits.store.log import Log
-from driftbandits.store.schema import changes, events, folded, snapshots, writers
+from driftbandits.store.schema import changes, events, folded, notes, snapshots, writers
 
 ROWS = 10_000
 """Numbers of events whose rows are deleted in one transaction: others write between two of them."""
@@ -51,13 +51,13 @@ class Retention:
                 file = archive / f"{experiment.id}-events-{experiment.folded + 1}-{seq}.parquet"
                 export_file(self._database, self._log, experiment, file, until=seq)
             if not self._fold(experiment, seq):
-                return Pruned(0, 0, None)  # someone else corrected or folded meanwhile: the next time is soon enough
+                return Pruned(0, 0, None)  # someone else changed something meanwhile: the next time is soon enough
         return Pruned(seq - experiment.folded, self._erase(experiment.key, seq) if seq else 0, file)
 
     def _fold(self, experiment: Experiment, seq: int) -> bool:
         """Write the Session after ``seq`` events, with all rewards as they are known now; False if that changed."""
         key = experiment.key
-        corrections = self._log.corrections(key)
+        corrections, epoch = self._log.corrections(key), self._epoch(key)
         session = self._history.session(experiment, seq, known=corrections)[0]
         mine = snapshots.c.experiment == key
         row = {
@@ -69,9 +69,11 @@ class Retention:
         }
         with self._database.writing() as connection:
             # Whoever appends locks this row too: no correction comes between.
-            connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
+            head = connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
             before = connection.execute(select(folded.c.seq).where(folded.c.experiment == key)).scalar_one_or_none()
             if (before or 0) != experiment.folded or self._log.corrections_in(connection, key) != corrections:
+                return False
+            if head.epoch != epoch:  # a unit may have been erased, which this Session still knows
                 return False
             connection.execute(delete(folded).where(folded.c.experiment == key))
             connection.execute(insert(folded), row)
@@ -80,6 +82,10 @@ class Retention:
                 if each <= seq or is_stale(each, corrections):  # what they do not know will be erased
                     connection.execute(delete(snapshots).where(mine, snapshots.c.seq == each))
         return True
+
+    def _epoch(self, key: int) -> int:
+        with self._database.reading() as connection:
+            return int(connection.execute(select(writers.c.epoch).where(writers.c.experiment == key)).scalar_one())
 
     def _erase(self, key: int, seq: int) -> int:
         """Delete the rows of Decisions that were closed by event ``seq``, and the rare events; how many Decisions."""
@@ -102,4 +108,9 @@ class Retention:
                 erased += found.rowcount
         with self._database.writing() as connection:
             connection.execute(delete(changes).where(changes.c.experiment == key, changes.c.seq <= seq))
+            last = connection.execute(select(folded.c.step).where(folded.c.experiment == key)).scalar_one_or_none()
+            first = connection.execute(select(func.min(notes.c.step)).where(notes.c.experiment == key)).scalar()
+        for step in range(first, (last or 0) + 1, ROWS) if first else ():
+            with self._database.writing() as connection:
+                self._log.drop_notes(connection, key, step, min(step + ROWS - 1, last or 0))
         return erased // 2

@@ -23,7 +23,7 @@ from driftbandits.errors import InputError
 from driftbandits.live.session import Session
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.history import is_stale
-from driftbandits.store.schema import REVISION, changes, events, folded, metadata, snapshots, writers
+from driftbandits.store.schema import REVISION, changes, events, folded, metadata, notes, snapshots, writers
 from driftbandits.store.store import Store
 
 PART = 512
@@ -70,7 +70,7 @@ def _copied(old: sqlite3.Connection, new: Connection) -> list[str]:
     lost = []
     known: list[tuple[int, int]] = []
     for table in metadata.sorted_tables:
-        if table in (events, changes):
+        if table in (events, changes, notes):
             continue
         rows, whole = _all_rows(old, table)
         if table is writers:
@@ -80,7 +80,7 @@ def _copied(old: sqlite3.Connection, new: Connection) -> list[str]:
         if not whole:
             lost.append(f"{table.name}: not all of it could be read")
     for key, last in known:
-        for table in (events, changes):
+        for table in (events, changes, notes):
             for first in range(0, last, PART):
                 rows = list(_rows(old, table, key, first + 1, min(first + PART, last)))
                 if rows:
@@ -101,7 +101,8 @@ def _all_rows(old: sqlite3.Connection, table: Table) -> tuple[list[dict[str, Any
 def _rows(old: sqlite3.Connection, table: Table, key: int, first: int, last: int) -> Iterable[dict[str, Any]]:
     """Those of these numbers that can be read."""
     names = [column.name for column in table.columns]
-    words = f"SELECT {', '.join(names)} FROM {table.name} WHERE experiment = ? AND seq BETWEEN ? AND ?"
+    number = "step" if table is notes else "seq"
+    words = f"SELECT {', '.join(names)} FROM {table.name} WHERE experiment = ? AND {number} BETWEEN ? AND ?"
     try:
         found = old.execute(words, (key, first, last)).fetchall()
     except sqlite3.DatabaseError:
@@ -158,6 +159,7 @@ def _joined(store: Store, experiment: Experiment) -> list[str]:
             for seq in [*kept, row.seq + 1]:
                 connection.execute(delete(events).where(*old, events.c.seq > last_kept, events.c.seq < seq))
                 last_kept = seq
+            store._log.drop_notes(connection, key, 1, last)
         return [
             f"{id}: events before number {row.seq + 1:,} are lost or can't be used, from number {gap:,} on; a snapshot "
             "has all that was learnt from them, and it goes on from there"
@@ -165,6 +167,7 @@ def _joined(store: Store, experiment: Experiment) -> list[str]:
     with store._database.writing() as connection:
         for table in (events, changes, snapshots):
             connection.execute(delete(table).where(table.c.experiment == key, table.c.seq >= gap))
+        store._log.drop_notes(connection, key, 1, last)
         connection.execute(update(writers).where(writers.c.experiment == key).values(last_seq=gap - 1))
     return [
         f"{id}: the log ends at event {gap - 1:,} of {last:,}: what came after is lost, and ids of its Decisions will "

@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -41,6 +41,8 @@ experiments = Table(
     Column("reward_low", Double),
     Column("reward_high", Double),
     Column("keep", Double),  # seconds after which events are erased; null: never
+    Column("sticky", Double),  # seconds for which a unit gets its arm again
+    Column("unit_key", String(64)),  # what hashes of units are made with: a secret
     Column("first", Text),  # the settings before the first change, as JSON; null while nothing was changed
 )
 
@@ -77,13 +79,29 @@ Index(
     "answered_once", events.c.experiment, events.c.step, unique=True, sqlite_where=IS_CLOSED, postgresql_where=IS_CLOSED
 )
 
+notes = Table(
+    "notes",
+    metadata,
+    # What asks came with, of those that came with something; apart, so that those of every day stay small.
+    Column("experiment", Integer, primary_key=True, autoincrement=False),
+    Column("step", BigInteger, primary_key=True, autoincrement=False),
+    Column("unit", LargeBinary),  # a keyed hash; null when there was none, or it was erased
+    Column("way", SmallInteger),  # as in Note
+    Column("metadata", Text),
+    sqlite_with_rowid=False,
+)
+IS_NAMED = text("unit IS NOT NULL")
+Index("units", notes.c.experiment, notes.c.unit, sqlite_where=IS_NAMED, postgresql_where=IS_NAMED)
+
 changes = Table(
     "changes",
     metadata,
     # Rare events of the same log, under the same numbers; apart, so that those of every day stay small.
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String(1), nullable=False),  # corrected, declared, forced, held out, "m" arm, policy, rewound
+    Column(
+        "kind", String(1), nullable=False
+    ),  # corrected, declared, forced, held out, "m" arm, policy, rewound, "u" units
     Column("step", BigInteger),
     Column("reward", Double),
     Column("settings", Text),

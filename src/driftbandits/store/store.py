@@ -29,7 +29,7 @@ from driftbandits.store.retention import Pruned, Retention
 from driftbandits.store.tokens import Token, Tokens
 from driftbandits.store.upkeep import backup, check, compact
 from driftbandits.store.views import Views
-from driftbandits.store.writers import Writer, Writers
+from driftbandits.store.writers import Erased, Writer, Writers
 
 
 class Store:
@@ -108,6 +108,7 @@ class Store:
         default_reward: float | None = None,
         reward_range: Sequence[float] | None = None,
         explore: float = 0.0,
+        sticky: float | None = None,
         title: str = "",
         drift: float | None = None,
         keep: float | None = None,
@@ -119,7 +120,7 @@ class Store:
         experiment what is kept under an idempotency key, in the same transaction.
         """
         declared: dict[str, Any] = {"timeout": timeout, "default_reward": default_reward, "reward_range": reward_range}
-        session = Session(policy, arms, seed, **declared, explore=explore)
+        session = Session(policy, arms, seed, **declared, explore=explore, sticky=sticky)
         return self._experiments.create(id, session, title, drift, keep, answer)
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
@@ -220,6 +221,14 @@ class Store:
         """
         return self._writers.correct(writer, corrections)
 
+    def erase(self, writer: Writer, unit: str) -> Erased:
+        """Erase what belongs to a unit: its hash and the metadata of its Decisions, in log, snapshots and memory.
+
+        The Decisions stay, with nobody's name, and so does what was learnt. The new writer takes the place of the old
+        one, which can write no more. Exports, archives and backups of before are out of reach.
+        """
+        return self._writers.erase(writer, unit)
+
     def snapshot(self, writer: Writer, taken: Snapshot | None = None) -> None:
         """Save a snapshot: ``taken`` by ``writer.snapshot()`` at any time since, or else now."""
         self._writers.snapshot(writer, taken or writer.snapshot())
@@ -269,8 +278,9 @@ class Store:
         """Write one row for each Decision to a .parquet, .csv or .jsonl file, whole or not at all; returns how many.
 
         ``reward`` is what the policy learnt: what was told, or the default in its place; null when it was dropped or
-        is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. The file
-        shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
+        is still open. ``settled`` says which: "told", "default", "dropped", or null; ``told_at`` says when. ``unit`` is
+        the keyed hash of the unit that was named, ``again`` whether it got the arm that it had, ``metadata`` a text of
+        JSON. The file shows the log as it was at the start. ``shown`` is called with the number of rows read so far.
 
         With ``since``, the number of an event (``experiment(id).last_seq`` before the last export), there are rows only
         of Decisions that were asked, closed or corrected after it: they take the place of those of the same id.

@@ -10,14 +10,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Update, delete, select, update
 
 from driftbandits.errors import InputError
 from driftbandits.live.clocks import keep_time
-from driftbandits.live.decisions import Corrected, Event, Outcome, UnknownDecisionError
+from driftbandits.live.decisions import Asked, Corrected, Event, Outcome, UnknownDecisionError
 from driftbandits.live.session import Session
+from driftbandits.live.units import hash_of
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError
@@ -26,9 +27,9 @@ from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.log import RARE, Log, Rows, past_retention, row_of
 from driftbandits.store.schema import answers as kept_answers
-from driftbandits.store.schema import changes, events, folded, snapshots, views, writers
+from driftbandits.store.schema import changes, events, folded, notes, snapshots, views, writers
 
-OWNED = (events, changes, snapshots, folded, views, kept_answers)
+OWNED = (events, notes, changes, snapshots, folded, views, kept_answers)
 """Tables of what belongs to an experiment."""
 logger = logging.getLogger("driftbandits.store")
 SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
@@ -51,11 +52,19 @@ class Writer:
     @property
     def snapshot_due(self) -> bool:
         """Whether it is time to save a snapshot; rarer when it is large, so that snapshots never outweigh the log."""
-        return self.seq - self.saved >= max(SNAPSHOT_EVERY, self.session.open)
+        return self.seq - self.saved >= max(SNAPSHOT_EVERY, self.session.open, len(self.session._units))
 
     def snapshot(self) -> Snapshot:
         """The Session as it is now, which may be ahead of the log."""
         return Snapshot.of(self.session)
+
+
+class Erased(NamedTuple):
+    """A unit was erased: the writer that goes on, the unit as exports of before call it, and how many Decisions."""
+
+    writer: Writer
+    unit: str
+    decisions: int
 
 
 class Writers:
@@ -130,6 +139,12 @@ class Writers:
                         changed.setdefault(writer, []).append(event)
                 else:
                     rows.append(row_of(key, seq, event))
+        noted = [
+            (writer.experiment.key, event)
+            for writer in moving
+            for event in grouped[writer]
+            if type(event) is Asked and event.note is not None
+        ]
         kept = [(writer.experiment.key, answer) for writer, answer in answers]
         if not moving and not kept:
             return
@@ -142,6 +157,7 @@ class Writers:
                     self._log.check_kept(connection, writer.experiment.key, steps, writer.experiment.id)
                 self._log.insert(connection, rows)
                 self._log.insert_rare(connection, rare)
+                self._log.insert_notes(connection, noted)
             declared = {writer: redeclare(connection, writer.experiment, change) for writer, change in changed.items()}
             self._answers.keep(connection, kept)
         for writer in moving:
@@ -151,8 +167,7 @@ class Writers:
     def correct(self, writer: Writer, corrections: Sequence[tuple[int, float | None]]) -> Writer:
         """Append corrections of closed Decisions, and fold the log anew."""
         session, name = writer.session, writer.experiment.id
-        if session.seq != writer.seq or session.journal:
-            raise InputError(f"{name!r} has events that are not in the log yet: append them first")
+        _check_at_rest(writer)
         closed = self._log.rewards(writer.experiment.key, (step for step, _ in corrections))
         for step, reward in corrections:
             if step not in closed and 1 <= step <= session.step and f"{name}-{step}" not in session._open:
@@ -167,6 +182,23 @@ class Writers:
         now = max(session.time, float(session.clock()))
         self.append([(writer, [Corrected(step, reward, now) for step, reward in corrections])], [])
         return self.reload(writer)
+
+    def erase(self, writer: Writer, unit: str) -> Erased:
+        """Erase a unit from the log and from what was saved of it, and fold it anew."""
+        _check_at_rest(writer)
+        key, hashed = writer.experiment.key, hash_of(unit, writer.experiment.unit_key)
+        while True:
+            saved = self._history.without(key, hashed)
+            with self._database.writing() as connection:
+                head = _locked_head(connection, key)
+                if head.epoch != writer.epoch:
+                    raise _fenced([writer])
+                if not self._history.replace(connection, key, saved):
+                    continue  # another was saved meanwhile, or old events were erased
+                this = notes.c.experiment == key, notes.c.unit == hashed
+                found = connection.execute(update(notes).where(*this).values(unit=None, metadata=None)).rowcount
+                self._take(connection, head, head.url)  # nothing that is on its way may bring it back
+            return Erased(self._loaded(writer.experiment, head), hashed.hex(), found)
 
     def delete(self, writer: Writer) -> None:
         """Erase the experiment and all that belongs to it."""
@@ -183,7 +215,7 @@ class Writers:
     def snapshot(self, writer: Writer, taken: Snapshot) -> None:
         """Save a snapshot, if the log holds what it is of."""
         with self._database.writing() as connection:
-            head = connection.execute(select(writers).where(writers.c.experiment == writer.experiment.key)).one()
+            head = _locked_head(connection, writer.experiment.key)
             # In my own epoch what the log holds is what my memory did; beyond the log's end it is nothing yet.
             if head.epoch != writer.epoch or head.last_seq < taken.seq:
                 raise _fenced([writer])
@@ -212,6 +244,11 @@ class Writers:
 
     def _lease_until(self) -> float:
         return self._database.clock() + self._lease
+
+
+def _check_at_rest(writer: Writer) -> None:
+    if writer.session.seq != writer.seq or writer.session.journal:
+        raise InputError(f"{writer.experiment.id!r} has events that are not in the log yet: append them first")
 
 
 def _locked_head(connection: Connection, key: int) -> Row[Any]:

@@ -121,9 +121,26 @@ class Holdings:
         """Correct rewards; requests to this experiment wait until all is learnt anew."""
         held = await self._at_rest(id)
         held.check_tells()
+        await self._fold_anew(held, lambda: self.store.correct(held.writer, corrections))
+
+    async def erase(self, id: str, unit: str) -> tuple[str, int]:
+        """Erase a unit; returns what exports of before call it, and how many Decisions it had."""
+        held, found = await self._at_rest(id), ("", 0)
+
+        def erase() -> Writer:
+            nonlocal found
+            writer, name, decisions = self.store.erase(held.writer, unit)
+            found = name, decisions
+            return writer
+
+        await self._fold_anew(held, erase)
+        return found
+
+    async def _fold_anew(self, held: Held, work: Callable[[], Writer]) -> None:
+        """Do what changes the log of before, in a thread, and go on with the writer that it returns."""
 
         def fold_anew() -> tuple[Writer, View]:
-            writer = self.store.correct(held.writer, corrections)
+            writer = work()
             return writer, open_view(self.store, writer)
 
         try:

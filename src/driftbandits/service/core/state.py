@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from starlette.requests import HTTPConnection
@@ -43,11 +44,17 @@ class Service:
         body: bytes,
         work: Callable[[Held], str],
         heavy: Callable[[Held], bool] = lambda held: False,
+        private: bool = False,
     ) -> str:
-        """Let ``work`` change a Session, and return its result once that is on disk. With a key, only once."""
+        """Let ``work`` change a Session, and return its result once that is on disk. With a key, only once.
+
+        Of a body that is ``private``, naming a unit perhaps, no more than a hash under the experiment's secret is kept.
+        """
         held = self.holdings.here(id) or await self.holdings.get(id)
         if key is None:
             return await self.holdings.durably(held, work, heavy=heavy(held))
+        if private:
+            body = blake2b(body, key=held.writer.experiment.unit_key.encode()).digest()
         digest = digest_of(path, body)
 
         async def do() -> str:

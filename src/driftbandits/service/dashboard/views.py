@@ -113,8 +113,8 @@ class View:
         asks, closed, nothing = self._asks, self._closed, math.nan
         for event in events:
             if type(event) is Asked:
-                step, arm, time, _, probability = event
-                pending[step] = event
+                step, arm, time, _, probability, note = event
+                pending[step] = event if note is None else event._replace(note=None)
                 asks += (step, arm, time, nothing if probability is None else probability)
             elif not isinstance(event, Told | Settled):
                 self.changes += 1
@@ -126,7 +126,7 @@ class View:
                     self.weighted = event.explore > 0
             else:
                 closes, reward, time = event
-                _, arm, asked, _, probability = pending.pop(closes)
+                _, arm, asked, _, probability, _ = pending.pop(closes)
                 reward = nothing if reward is None else reward
                 probability = nothing if probability is None else probability
                 closed += (step, closes, arm, reward, probability, time, asked, type(event) is Told)

@@ -30,11 +30,13 @@ READ = (
 )
 WRITE = ("ask", "ask_many", "tell", "tell_many")
 """All others need the scope admin."""
-BODIES = {"ask_many": models.AskMany, "tell": models.Tell, "tell_many": models.TellMany}
+BODIES = {"ask": models.Ask, "ask_many": models.AskMany, "tell": models.Tell, "tell_many": models.TellMany}
 """What the operations of ``decisions.fast`` read by themselves."""
 EXAMPLES: dict[str, Any] = {
     "NewExperiment": {"id": "button", "arms": ["red", "blue"]},
+    "Ask": {"unit": "user-17", "metadata": {"page": "home"}},
     "AskMany": {"count": 2},
+    "Erase": {"unit": "user-17"},
     "Tell": {"id": "button-1", "reward": 1},
     "TellMany": {"rewards": [{"id": "button-2", "reward": 0}, {"id": "button-3", "reward": 1}]},
     "Corrections": {"corrections": [{"id": "button-1", "reward": 0}]},

@@ -25,24 +25,27 @@ PREFIX = "/v1/experiments/{experiment}"
 router = APIRouter(prefix=PREFIX, tags=["Decisions"])
 fast = APIRouter(prefix=PREFIX, tags=["Decisions"], route_class=Direct)
 
-MOST_DRAWS, MOST_IN_TURN = 500_000, 1_000
-"""Looks at an arm to choose, and rewards learnt one by one, that take the event loop some milliseconds; more of them
-are left to a thread."""
+MOST_DRAWS, MOST_IN_TURN, MOST_NOTED = 500_000, 1_000, 1_000
+"""Looks at an arm to choose, rewards learnt one by one, and asks for units or with metadata, that take the event loop
+some milliseconds; more of them are left to a thread."""
 
-ASK_MANY, TELL, TELL_MANY = TypeAdapter(models.AskMany), TypeAdapter(models.Tell), TypeAdapter(models.TellMany)
+ASK, ASK_MANY = TypeAdapter(models.Ask), TypeAdapter(models.AskMany)
+TELL, TELL_MANY = TypeAdapter(models.Tell), TypeAdapter(models.TellMany)
 _json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-@fast.post("/ask", **described(models.Decision))
+@fast.post("/ask", **described(models.Decision, "Ask", required=False))
 async def ask(request: Request) -> Response:
-    """Which arm to pull now."""
+    """Which arm to pull now; for a unit that was asked for before, the one that it has, if the experiment is sticky."""
     service = await admit(request, "write")
+    body = await request.body()
+    given = ASK.validate_json(body) if body else None
 
     def work(held: Held) -> str:
         held.check_asks()
-        return _decision(held.session.ask())
+        return _decision(held.session.ask() if given is None else held.session.ask(given.unit, given.metadata))
 
-    response = await _perform(service, request, await request.body(), work)
+    response = await _perform(service, request, body, work, private=given is not None)
     service.metrics.asks.inc()
     return response
 
@@ -52,13 +55,19 @@ async def ask_many(request: Request) -> Response:
     """So many Decisions at once, all made from what is known now."""
     service = await admit(request, "write")
     body = await request.body()
-    count = _check_batch(service, ASK_MANY.validate_json(body).count)
+    given = ASK_MANY.validate_json(body)
+    count = _check_batch(service, given.count)
+    noted = given.units is not None or given.metadata is not None
 
     def work(held: Held) -> str:
         held.check_asks()
-        return f'{{"decisions":[{",".join(map(_decision, held.session.ask_many(count)))}]}}'
+        made = held.session.ask_many(count, given.units, given.metadata)
+        return f'{{"decisions":[{",".join(map(_decision, made))}]}}'
 
-    response = await _perform(service, request, body, work, lambda held: held.session.draws(count) > MOST_DRAWS)
+    def heavy(held: Held) -> bool:
+        return held.session.draws(count) > MOST_DRAWS or (noted and count > MOST_NOTED)
+
+    response = await _perform(service, request, body, work, heavy, private=noted)
     service.metrics.asks.inc(count)
     return response
 
@@ -128,9 +137,10 @@ async def _perform(
     body: bytes,
     work: Callable[[Held], str],
     heavy: Callable[[Held], bool] = lambda held: False,
+    private: bool = False,
 ) -> Response:
     path, key = request.scope["path"], idempotency_key(request)
-    text = await service.perform(request.path_params["experiment"], path, key, body, work, heavy)
+    text = await service.perform(request.path_params["experiment"], path, key, body, work, heavy, private)
     return Response(text, media_type="application/json")
 
 

@@ -49,12 +49,11 @@ class Direct(APIRoute):
         return endpoint
 
 
-def described(response: type[BaseModel], body: str | None = None) -> dict[str, Any]:
+def described(response: type[BaseModel], body: str, required: bool = True) -> dict[str, Any]:
     """Arguments of a Direct route that tell OpenAPI what the endpoint reads by itself; ``contract`` adds the bodies."""
     extra: dict[str, Any] = {"parameters": [EXPERIMENT, KEY_HEADER]}
-    if body is not None:
-        schema = {"$ref": f"#/components/schemas/{body}"}
-        extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    schema = {"$ref": f"#/components/schemas/{body}"}
+    extra["requestBody"] = {"required": required, "content": {"application/json": {"schema": schema}}}
     return {
         "response_model": None,
         "responses": {200: {"description": "Done, and on disk.", "model": response}, **REFUSALS},

@@ -34,7 +34,7 @@ KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "applica
 EXPORTED: dict[str, dict[str, Any]] = {kind: {"schema": {"type": "string"}} for kind in KINDS.values()}
 EXPORTED[KINDS["parquet"]]["schema"]["format"] = "binary"
 SHOW = TypeAdapter(models.Experiment)
-LIVE = ("timeout", "default_reward", "reward_range", "explore")
+LIVE = ("timeout", "default_reward", "reward_range", "explore", "sticky")
 """Settings that are the Session's."""
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY)]
 
@@ -180,6 +180,15 @@ async def correct_rewards(request: Request, experiment: models.Id, body: models.
     return show(service, await _stored(service, experiment))
 
 
+@router.post("/{experiment}/erase")
+async def erase_unit(request: Request, experiment: models.Id, given: models.Erase) -> models.Erased:
+    """Erase what belongs to a unit: its hash and the metadata of its Decisions. These stay, with nobody's name."""
+    service = await admit(request, "admin")
+    unit, decisions = await service.holdings.erase(experiment, given.unit)
+    await note(request, "erased", experiment, {"decisions": decisions})
+    return models.Erased(unit=unit, decisions=decisions)
+
+
 @router.delete("/{experiment}", status_code=204)
 async def delete_experiment(
     request: Request,
@@ -243,7 +252,7 @@ async def list_deeds(
     after: Annotated[int, Query(ge=0, description="Begin behind this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[models.Deed]:
-    """Who created, changed, corrected, paused, archived or deleted what."""
+    """Who created, changed, corrected, paused, archived, erased or deleted what."""
     service = await admit(request, "admin")
     found = await service.holdings.in_thread(service.store.deeds, after, limit)
     return [models.Deed(**deed._asdict()) for deed in found]

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from driftbandits._common.checks import LARGEST_REWARD
 from driftbandits.live.decisions import Outcome
+from driftbandits.live.units import LONGEST_UNIT
 
 MOST_ARMS = 1000
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False, description="A number.")]
@@ -64,6 +65,12 @@ Keep = Annotated[
 ]
 
 
+Sticky = Annotated[
+    Seconds | None,
+    Field(description="Seconds for which a unit gets its arm again; null: every Decision is chosen anew."),
+]
+
+
 class NewExperiment(Request):
     """An experiment to create."""
 
@@ -81,6 +88,7 @@ class NewExperiment(Request):
     explore: Annotated[
         Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
     ] = 0.0
+    sticky: Sticky = None
     drift: Drift = None
     keep: Keep = None
 
@@ -102,6 +110,7 @@ class Changes(Request):
     policy_settings: Annotated[
         dict[str, Any], Field(description="Its settings.", json_schema_extra=_without_default)
     ] = {}
+    sticky: Sticky = None
     title: Annotated[Title, Field(json_schema_extra=_without_default)] = ""
     drift: Drift = None
     keep: Keep = None
@@ -158,10 +167,39 @@ class Corrections(Request):
     corrections: Annotated[list[Correction], Field(min_length=1, max_length=10_000)]
 
 
+Unit = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_UNIT, description="Who it is for, such as a visitor; kept as a keyed hash."),
+]
+Metadata = Annotated[dict[str, Any], Field(description="At most 1,024 bytes as JSON; for exports.")]
+
+
+class Ask(Request):
+    """What an ask may come with: who it is for, and what exports are to tell of it."""
+
+    unit: Unit | None = None
+    metadata: Metadata | None = None
+
+
 class AskMany(Request):
-    """How many Decisions, all made from what is known now."""
+    """How many Decisions, all made from what is known now; with one unit and one metadata each, or null, if given."""
 
     count: Annotated[int, Field(ge=1, description="At most 10,000, unless the service is set otherwise.")]
+    units: list[Unit | None] | None = None
+    metadata: list[Metadata | None] | None = None
+
+
+class Erase(Request):
+    """The unit to erase."""
+
+    unit: Unit
+
+
+class Erased(BaseModel):
+    """How many Decisions the unit had, and what exports of before call it."""
+
+    unit: str
+    decisions: int
 
 
 # Rewards come by the hundred, and dictionaries are cheaper than models.
@@ -228,6 +266,7 @@ class Experiment(BaseModel):
     default_reward: float | None
     reward_range: Annotated[list[float], Field(min_length=2, max_length=2)] | None
     explore: float
+    sticky: float | None
     drift: float | None
     keep: float | None
     created: float
