@@ -101,6 +101,21 @@ class HeldOut(NamedTuple):
     time: float
 
 
+class LateSwitched(NamedTuple):
+    """From here on silence is weighed by its age (``live/late.py``), or no longer."""
+
+    on: bool
+    time: float
+
+
+class Counted(NamedTuple):
+    """So many Decisions of some arms were learnt as silent, ahead of their timeout: ``counts`` has (arm, how many)."""
+
+    counts: tuple[tuple[int, int], ...]
+    reward: float
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -113,7 +128,18 @@ make_asked = partial(tuple.__new__, Asked)
 make_told = partial(tuple.__new__, Told)
 
 Event: TypeAlias = (
-    Asked | Told | Settled | Corrected | Changed | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+    Asked
+    | Told
+    | Settled
+    | Counted
+    | Corrected
+    | Changed
+    | ArmChanged
+    | PolicyChanged
+    | Forced
+    | HeldOut
+    | LateSwitched
+    | Rewound
 )
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""
 

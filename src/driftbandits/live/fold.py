@@ -37,6 +37,8 @@ def apply_asked(session: Session, events: list[Asked]) -> list[str]:
     ids = [f"{prefix}{event[0]}" for event in events]
     session._open.update(zip(ids, zip(events, repeat(session._learner.learnt), strict=False), strict=True))
     session.step, session.time = events[-1].step, max(session.time, events[-1].time)
+    if session._late is not None:
+        session._late.ask(events)
     session.most_open = max(session.most_open, session.open)
     if session.journal is not None:
         session.journal.extend(events)
@@ -53,9 +55,13 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
         for asked, (step, reward, _) in zip(map(session._open.__getitem__, ids), events, strict=True)
         if reward is not None
     ]
+    late = session._late
+    waited = [] if late is None else [session._open[id][0] for id in ids]
     # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
     # It comes first: a policy that fails leaves the Session as it was.
-    session._learner.take(came, session.step - 2 * session.most_open)
+    session._learner.take(came if late is None else late.unlearnt(waited, events), session.step - 2 * session.most_open)
+    if late is not None:
+        late.close(waited, events)
     if session._holdouts:
         _compare(session, came)
     for (asked, learnt), event in zip(map(session._open.pop, ids), events, strict=True):

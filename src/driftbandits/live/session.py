@@ -37,6 +37,7 @@ from driftbandits.live.decisions import (
 )
 from driftbandits.live.explanation import Explanation, explain
 from driftbandits.live.fold import apply_asked, apply_event, apply_rewards
+from driftbandits.live.late import Late, check_late, count_silence, switch
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
 from driftbandits.live.lift import Lift, Strata
 from driftbandits.live.outcomes import outcome_of, refusal
@@ -61,6 +62,8 @@ class Session:
     ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
     dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits forever.
     ``reward_range``: a reward outside of these two numbers is refused; None, the default, takes any.
+
+    ``late``: rewards come late, and silence is weighed by its age until the timeout ends (``docs/sessions.md``).
 
     ``explore``: this share of Decisions choose any arm with equal probability, and the exact probability of every
     choice is kept. That is what ``replay`` needs to evaluate other policies on the log; 0, the default, explores no
@@ -89,6 +92,7 @@ class Session:
         default_reward: float | None = None,
         reward_range: Sequence[float] | None = None,
         explore: float = 0.0,
+        late: bool = False,
         name: str = "d",
         remember: int = 100_000,
         clock: Callable[[], float] | None = None,
@@ -123,11 +127,19 @@ class Session:
         self._holdouts: list[tuple[int, float]] = []
         """From which step on which share was held out."""
         self._strata = Strata()
+        self._late: Late | None = None
+        if check_late(late, self.policy, self.timeout, self.default_reward):
+            switch(self, True)
 
     @property
     def open(self) -> int:
         """How many Decisions wait for their reward."""
         return len(self._open)
+
+    @property
+    def late(self) -> bool:
+        """Whether silence is weighed by its age."""
+        return self._late is not None and self._late.cohorts is not None
 
     @property
     def seq(self) -> int:
@@ -212,13 +224,14 @@ class Session:
 
     def settle(self, most: int | None = None) -> list[Settled]:
         """Settle the Decisions whose timeout has ended, or the first ``most``, as ``ask`` and ``tell`` do."""
-        now = self._now()
+        before, now = self.time, self._now()
         due: dict[str, Settled] = {}
         for id, (event, _) in islice(self._open.items(), most):
             if event.due is None or event.due > now:
                 break  # the rest was asked later, and is due later
             due[id] = Settled(event.step, self.default_reward, now)
         apply_rewards(self, due, due.values())
+        count_silence(self, before, now, most)
         return list(due.values())
 
     def change(
@@ -229,6 +242,7 @@ class Session:
         reward_range: Sequence[float] | None = UNCHANGED,
         explore: float = UNCHANGED,
         policy: Policy = UNCHANGED,
+        late: bool = UNCHANGED,
     ) -> None:
         """Change what is declared, from now on and for open Decisions; what is not given stays.
 
@@ -241,7 +255,7 @@ class Session:
         >>> session.waiting()[0].due
         160.0
         """
-        for event in changes(self, timeout, default_reward, reward_range, policy, explore):
+        for event in changes(self, timeout, default_reward, reward_range, policy, explore, late):
             self.apply(event)
 
     # Arms that come and go

@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Any
 from driftbandits._common.checks import check_default, check_range, check_share, check_timeout, shown
 from driftbandits.errors import InputError
 from driftbandits.live.arms import apply_arm, apply_traffic
-from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Forced, HeldOut, PolicyChanged, Rewound
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Changed,
+    Corrected,
+    Counted,
+    Forced,
+    HeldOut,
+    LateSwitched,
+    PolicyChanged,
+    Rewound,
+)
 from driftbandits.live.eras import go_on_with
+from driftbandits.live.late import apply_counted, check_late, switch
 from driftbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -27,13 +38,21 @@ def changes(
     reward_range: Sequence[float] | None,
     policy: Policy,
     explore: float,
-) -> list[Changed | PolicyChanged]:
+    late: bool,
+) -> list[Changed | PolicyChanged | LateSwitched]:
     """The events that change these settings; an UNCHANGED one stays."""
     event, another = _changed(session, timeout, default_reward, reward_range), _policy_changed(session, policy, explore)
+    on = check_late(
+        session.late if late is UNCHANGED else late, (another or session).policy, event.timeout, event.default_reward
+    )
     # The policy first, since it may not be defined for these arms.
-    found: list[Changed | PolicyChanged] = [] if another is None else [another]
+    found: list[Changed | PolicyChanged | LateSwitched] = [] if another is None else [another]
     same = event[:3] == (session.timeout, session.default_reward, session.reward_range)
-    return found if same and not (explore is UNCHANGED and policy is UNCHANGED) else [*found, event]
+    if not same or (explore is UNCHANGED and policy is UNCHANGED and late is UNCHANGED):
+        found.append(event)
+    if on != session.late:
+        found.insert(len(found) if on else 0, LateSwitched(on, event.time))  # on when it has its timeout
+    return found
 
 
 def _changed(
@@ -61,7 +80,8 @@ def check_policy(policy: Any) -> Policy:
 
 
 def apply_change(
-    session: Session, event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | Rewound
+    session: Session,
+    event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | LateSwitched | Counted | Rewound,
 ) -> None:
     """A correction is noted here; the rewards before it were those that it says (``amended``)."""
     if isinstance(event, Corrected):
@@ -77,6 +97,10 @@ def apply_change(
         session.policy, session.explore, _ = event
     elif isinstance(event, Forced | HeldOut):
         apply_traffic(session, event)
+    elif isinstance(event, Counted):
+        apply_counted(session, event)
+    elif isinstance(event, LateSwitched):
+        switch(session, event.on)
     elif isinstance(event, Changed | Rewound):
         latest = math.inf
         if isinstance(event, Changed):
@@ -87,6 +111,8 @@ def apply_change(
             at = min(asked.time, latest)
             due = None if session.timeout is None else at + session.timeout
             session._open[id] = asked._replace(time=at, due=due), learnt
+        if session._late is not None:
+            session._late.redeclare(session.timeout, latest)
     else:
         raise InputError(
             f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"

@@ -12,6 +12,7 @@ from driftbandits._common.packing import pack, unpack, unpack_state
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked
+from driftbandits.live.late import restored_late
 from driftbandits.live.learners import InTurnLearner
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
 CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
-SETTINGS = {"arms", "seed", "timeout", "default_reward", "reward_range", "explore", "name", "remember"}
+SETTINGS = {"arms", "seed", "timeout", "default_reward", "reward_range", "explore", "late", "name", "remember"}
 ASIDE = np.dtype([("step", "i8"), ("arm", "i8"), ("reward", "f8")])
 
 
@@ -35,6 +36,7 @@ def pack_session(session: Session) -> bytes:
             "default_reward": session.default_reward,
             "reward_range": session.reward_range,
             "explore": session.explore,
+            "late": session.late,
             "name": session.name,
             "remember": session.remember,
         },
@@ -55,6 +57,8 @@ def pack_session(session: Session) -> bytes:
         "holdouts": session._holdouts,
         "strata": [session._strata.width, list(session._strata.blocks.items())],
     }
+    ahead, cohorts = ({}, {}) if session._late is None else session._late.packed()
+    header |= ahead
     # The policy in the settings begins with the arms that it knows; which ones they are is told behind.
     aside = learner.aside if isinstance(learner, InTurnLearner) else []
     return pack(
@@ -70,6 +74,7 @@ def pack_session(session: Session) -> bytes:
         ),
         recent=np.array(list(learner.recent), ASIDE),
         aside=np.array([(step, arm, r) for arm, queue in enumerate(aside) for step, r in queue], ASIDE),
+        **cohorts,
     )
 
 
@@ -99,6 +104,8 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         session._holdouts = [(first, share) for first, share in header.get("holdouts", ())]
         session._strata.width, blocks = header.get("strata", (session._strata.width, ()))
         session._strata.blocks = dict(blocks)
+        if "ahead" in header:
+            session._late = restored_late(header, arrays, session.timeout, len(session.arms))
         learner.recent.extend(arrays["recent"].tolist() if "recent" in arrays else ())
         learner.resume_places(header.get("places", learner.places), session.statuses)
     except KeyError as error:
