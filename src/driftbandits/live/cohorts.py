@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from typing import Any
-
 import numpy as np
 
 from driftbandits._common.arrays import Array
@@ -21,6 +19,10 @@ PRIOR = 5.0
 """Conversions that the first guess weighs as much as: that delays are alike up to the age of the experiment."""
 REMEMBERED = 10_000.0
 """Delays of Decisions that are past their timeout; when there are more, all of them weigh half."""
+RENEWALS = 256
+"""How often the law is estimated anew within a timeout, and at first whenever the experiment is a sixteenth older."""
+ROOM = 192
+"""Cohorts that there is room for at first: there are hardly ever more."""
 ASKED, TOLD, SETTLED = 0, 1, 2
 
 
@@ -30,7 +32,7 @@ class Cohorts:
     Young cohorts are a tick long, older ones up to an eighth of their age: there are fewer than 200 of them, however
     many Decisions there are. One is let go when its timeout has ended and all of it is closed.
 
-    ``law`` estimates F(a), the probability that a reward which comes before the timeout has come by age a. A delay is
+    ``law`` is F(a) at each of ``bounds``, the probability that a reward which comes before the timeout has come by age a. A delay is
     seen only if it is shorter than its Decision's age, so young Decisions show short delays only. Of the rewards of
     Decisions that are at least b_j old, let D_j have come by age b_j, and N_j of them after age b_(j-1). The
     probability that a delay of at most b_j is longer than b_(j-1) is then about N_j/D_j, whatever the traffic was and
@@ -44,11 +46,14 @@ class Cohorts:
         self.n_arms = n_arms
         self.since = math.inf
         """When the first was asked."""
+        self.renewed = -math.inf
+        """When ``law`` was estimated."""
+        self.law = np.ones(BINS)
         self.first: list[float] = []
         self.last: list[float] = []
         self.levels: list[int] = []
-        self.counts: list[Any] = []
-        self.delays: list[Any] = []
+        self.counts = np.zeros((ROOM, 3, n_arms), np.int64)
+        self.delays = np.zeros((ROOM, BINS))
         self.done = np.zeros(BINS)
         """Delays of the cohorts that were let go."""
         self._set_timeout(timeout)
@@ -59,18 +64,19 @@ class Cohorts:
         powers = np.arange(self._top - BINS + 1, self._top + 1) / PER_OCTAVE
         self.bounds: Array = np.append(2.0 ** powers[:-1], timeout)
 
-    def change_timeout(self, timeout: float) -> None:
+    def change_timeout(self, timeout: float, now: float) -> None:
         """From here on; delays stay in ranges of the same seconds, and those beyond a shorter timeout are dropped."""
         before = self._top
         self._set_timeout(timeout)
         shift = self._top - before
         self.done = _shifted(self.done, shift)
-        self.delays = [_shifted(delays, shift) for delays in self.delays]
+        self.delays = np.array([_shifted(delays, shift) for delays in self.delays])
+        self.law, self.renewed = self.estimate(now), now
 
     def add_arm(self) -> None:
         """One more."""
         self.n_arms += 1
-        self.counts = [np.pad(counts, ((0, 0), (0, 1))) for counts in self.counts]
+        self.counts = np.pad(self.counts, ((0, 0), (0, 0), (0, 1)))
 
     def ask(self, arm: int, time: float) -> None:
         """A Decision is asked, later than those before."""
@@ -80,43 +86,45 @@ class Cohorts:
             self.first.append(time)
             self.last.append(time)
             self.levels.append(0)
-            self.counts.append(np.zeros((3, self.n_arms), np.int64))
-            self.delays.append(np.zeros(BINS))
+            if len(self.last) == len(self.counts):
+                self.counts = np.append(self.counts, np.zeros_like(self.counts), axis=0)
+                self.delays = np.append(self.delays, np.zeros_like(self.delays), axis=0)
             self._merge()
-        self.counts[-1][ASKED, arm] += 1
+            if time - self.renewed >= min(self.timeout / RENEWALS, (self.renewed - self.since) / 16):
+                self.law, self.renewed = self.estimate(time), time
+        self.counts[len(self.last) - 1, ASKED, arm] += 1
         self.last[-1] = time
 
     def tell(self, arm: int, asked: float, delay: float) -> None:
         """The reward of a Decision asked at that time came so late."""
         place = bisect_left(self.last, asked)
-        self.counts[place][TOLD, arm] += 1
+        self.counts[place, TOLD, arm] += 1
         if delay <= self.timeout:
             beyond = 0 if delay <= self.bounds[0] else math.ceil(PER_OCTAVE * math.log2(delay)) - self._top + BINS - 1
-            self.delays[place][min(max(beyond, 0), BINS - 1)] += 1.0
+            self.delays[place, min(max(beyond, 0), BINS - 1)] += 1.0
 
     def settle(self, arm: int, asked: float) -> None:
         """A Decision asked at that time has had its timeout."""
-        self.counts[bisect_left(self.last, asked)][SETTLED, arm] += 1
+        self.counts[bisect_left(self.last, asked), SETTLED, arm] += 1
 
     def drop(self, arm: int, asked: float) -> None:
         """A Decision asked at that time counts no more."""
-        self.counts[bisect_left(self.last, asked)][ASKED, arm] -= 1
+        self.counts[bisect_left(self.last, asked), ASKED, arm] -= 1
 
     def rewind(self, time: float) -> None:
         """Nothing was asked later than this."""
         while len(self.last) > 1 and self.last[-2] >= time:
             self._join(len(self.last) - 2, self.levels[-2])
-        self.since = min(self.since, time)
+        self.since, self.renewed = min(self.since, time), min(self.renewed, time)
         self.first = [min(each, time) for each in self.first]
         self.last = [min(each, time) for each in self.last]
 
-    def law(self, now: float) -> Array:
+    def estimate(self, now: float) -> Array:
         """F at each of ``bounds``, from what is known now."""
-        delays = np.array([self.done, *self.delays])
-        age = np.array([math.inf, *(now - last for last in self.last)])
-        watched = age[:, None] >= self.bounds
-        late = (delays * watched).sum(axis=0)
-        all_of_them = (delays.cumsum(axis=1) * watched).sum(axis=0)
+        delays = self.delays[: len(self.last)]
+        watched = (now - np.array(self.last))[:, None] >= self.bounds
+        late = self.done + (delays * watched).sum(axis=0)
+        all_of_them = self.done.cumsum() + (delays.cumsum(axis=1) * watched).sum(axis=0)
         guess = PRIOR * np.minimum(self.bounds / max(now - self.since, self.tick), 1.0)
         hazard = (late + np.diff(guess, prepend=0.0)) / (all_of_them + guess)
         kept = np.cumprod((1.0 - hazard)[::-1])[::-1]
@@ -125,32 +133,34 @@ class Cohorts:
     def weights(self, now: float) -> Array:
         """F at the age of each cohort."""
         ages = now - (np.array(self.first) + np.array(self.last)) / 2.0
-        found: Array = np.interp(ages, np.append(0.0, self.bounds), np.append(0.0, self.law(now)))
+        found: Array = np.interp(ages, np.append(0.0, self.bounds), np.append(0.0, self.law))
         return found
 
     def missing(self, now: float) -> Array:
         """For each arm, how much silence its open Decisions amount to by now: F of each, less those that were told."""
         if not self.last:
             return np.zeros(self.n_arms)
-        counts = np.array(self.counts)
+        counts = self.counts[: len(self.last)]
         weighed = (self.weights(now)[:, None] * (counts[:, ASKED] - counts[:, SETTLED])).sum(axis=0)
         return weighed - counts[:, TOLD].sum(axis=0)
 
     def packed(self) -> dict[str, Array]:
         """All of it, for a snapshot."""
         return {
-            "cohort_times": np.array([(self.since, self.since, -1.0), *zip(self.first, self.last, self.levels, strict=True)]),
-            "cohort_counts": np.array(self.counts, np.int64).reshape(-1, 3, self.n_arms),
-            "cohort_delays": np.array([self.done, *self.delays]),
+            "cohort_times": np.array([(self.since, self.renewed, -1), *zip(self.first, self.last, self.levels, strict=True)]),
+            "cohort_counts": self.counts[: len(self.last)],
+            "cohort_delays": np.array([self.law, self.done, *self.delays[: len(self.last)]]),
         }
 
     def resume(self, arrays: dict[str, Array]) -> None:
         """Go on from a snapshot."""
-        (self.since, _, _), *times = arrays["cohort_times"].tolist()
+        (self.since, self.renewed, _), *times = arrays["cohort_times"].tolist()
         self.first, self.last = [first for first, _, _ in times], [last for _, last, _ in times]
         self.levels = [int(level) for _, _, level in times]
-        self.counts = [counts.copy() for counts in arrays["cohort_counts"]]
-        self.done, *self.delays = (delays.copy() for delays in arrays["cohort_delays"])
+        room = max(ROOM, len(times))
+        self.counts, self.delays = np.zeros((room, 3, self.n_arms), np.int64), np.zeros((room, BINS))
+        self.law, self.done = arrays["cohort_delays"][:2].copy()
+        self.counts[: len(times)], self.delays[: len(times)] = arrays["cohort_counts"], arrays["cohort_delays"][2:]
 
     def _let_go(self, now: float) -> None:
         """Of cohorts past their timeout only the delays are of use."""
@@ -161,8 +171,7 @@ class Cohorts:
             self.done += self.delays[0]
             if self.done.sum() > REMEMBERED:
                 self.done *= 0.5
-            for each in (self.first, self.last, self.levels, self.counts, self.delays):
-                del each[0]
+            self._forget(0)
 
     def _merge(self) -> None:
         level = 0
@@ -173,10 +182,17 @@ class Cohorts:
     def _join(self, place: int, level: int) -> None:
         """Make one of a cohort and the next."""
         self.last[place], self.levels[place] = self.last[place + 1], level
-        self.counts[place] = self.counts[place] + self.counts[place + 1]
-        self.delays[place] = self.delays[place] + self.delays[place + 1]
-        for each in (self.first, self.last, self.levels, self.counts, self.delays):
-            del each[place + 1]
+        for rows in (self.counts, self.delays):
+            rows[place] += rows[place + 1]
+        self._forget(place + 1)
+
+    def _forget(self, place: int) -> None:
+        end = len(self.last)
+        for rows in (self.counts, self.delays):
+            rows[place : end - 1] = rows[place + 1 : end]
+            rows[end - 1] = 0
+        for each in (self.first, self.last, self.levels):
+            del each[place]
 
 
 def _shifted(delays: Array, shift: int) -> Array:

@@ -49,11 +49,12 @@ class Late:
         if self.cohorts is not None:
             self.cohorts.add_arm()
 
-    def redeclare(self, timeout: float | None, latest: float) -> None:
+    def redeclare(self, timeout: float | None, latest: float, now: float) -> None:
         """Another timeout, or time was set back."""
         if self.cohorts is not None and timeout is not None:
-            self.cohorts.change_timeout(timeout)
             self.cohorts.rewind(latest)
+            if timeout != self.cohorts.timeout:
+                self.cohorts.change_timeout(timeout, now)
 
     def ask(self, events: Iterable[Asked]) -> None:
         """Decisions are made."""

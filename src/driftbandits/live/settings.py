@@ -112,7 +112,7 @@ def apply_change(
             due = None if session.timeout is None else at + session.timeout
             session._open[id] = asked._replace(time=at, due=due), learnt
         if session._late is not None:
-            session._late.redeclare(session.timeout, latest)
+            session._late.redeclare(session.timeout, latest, event.time)
     else:
         raise InputError(
             f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"
