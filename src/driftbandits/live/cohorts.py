@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+
 import numpy as np
 
 from driftbandits._common.arrays import Array
@@ -32,9 +33,9 @@ class Cohorts:
     Young cohorts are a tick long, older ones up to an eighth of their age: there are fewer than 200 of them, however
     many Decisions there are. One is let go when its timeout has ended and all of it is closed.
 
-    ``law`` is F(a) at each of ``bounds``, the probability that a reward which comes before the timeout has come by age a. A delay is
-    seen only if it is shorter than its Decision's age, so young Decisions show short delays only. Of the rewards of
-    Decisions that are at least b_j old, let D_j have come by age b_j, and N_j of them after age b_(j-1). The
+    ``law`` is F at each age of ``bounds``: the probability that a reward which comes before the timeout has come by
+    that age. A delay is seen only if it is shorter than its Decision's age, so young Decisions show short delays only.
+    Of the rewards of Decisions that are at least b_j old, let D_j have come by age b_j, and N_j of them after age b_(j-1). The
     probability that a delay of at most b_j is longer than b_(j-1) is then about N_j/D_j, whatever the traffic was and
     however conversion rates moved, and F(b_i) is the product of 1 - N_j/D_j over all j > i: the product-limit estimator
     for delays that are truncated on the right (Lynden-Bell 1971, Woodroofe 1985). Between the b_j it is a line.
@@ -142,12 +143,15 @@ class Cohorts:
             return np.zeros(self.n_arms)
         counts = self.counts[: len(self.last)]
         weighed = (self.weights(now)[:, None] * (counts[:, ASKED] - counts[:, SETTLED])).sum(axis=0)
-        return weighed - counts[:, TOLD].sum(axis=0)
+        found: Array = weighed - counts[:, TOLD].sum(axis=0)
+        return found
 
     def packed(self) -> dict[str, Array]:
         """All of it, for a snapshot."""
         return {
-            "cohort_times": np.array([(self.since, self.renewed, -1), *zip(self.first, self.last, self.levels, strict=True)]),
+            "cohort_times": np.array(
+                [(self.since, self.renewed, -1), *zip(self.first, self.last, self.levels, strict=True)]
+            ),
             "cohort_counts": self.counts[: len(self.last)],
             "cohort_delays": np.array([self.law, self.done, *self.delays[: len(self.last)]]),
         }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked, Event, Settled, Told
+from driftbandits.live.late import count_silence
 from driftbandits.live.settings import apply_change
 
 if TYPE_CHECKING:
@@ -73,6 +74,19 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
         del session._closed[step]
     if session.journal is not None:
         session.journal.extend(events)
+
+
+def settle_due(session: Session, most: int | None) -> list[Settled]:
+    """Settle the Decisions whose timeout has ended, or the first ``most``; learn the silence that is due."""
+    before, now = session.time, session._now()
+    due: dict[str, Settled] = {}
+    for id, (event, _) in islice(session._open.items(), most):
+        if event.due is None or event.due > now:
+            break  # the rest was asked later, and is due later
+        due[id] = Settled(event.step, session.default_reward, now)
+    apply_rewards(session, due, due.values())
+    count_silence(session, before, now, most)
+    return list(due.values())
 
 
 def _compare(session: Session, came: Iterable[tuple[int, int, float]]) -> None:

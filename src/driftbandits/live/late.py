@@ -26,7 +26,7 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 from driftbandits.live.cohorts import Cohorts
-from driftbandits.live.decisions import Asked, Counted, LateSwitched, Settled, Told
+from driftbandits.live.decisions import Asked, Counted, Settled, Told
 from driftbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def check_late(late: Any, policy: Policy, timeout: float | None, default_reward:
         raise InputError(f"late must be True or False; got {shown(late)}")
     if late and not policy.any_order:
         raise InputError(
-            f"late=True is for policies that take rewards in any order, such as AutoTS; {type(policy).__name__} does not"
+            f"late=True is for policies that take rewards in any order, such as AutoTS; got {type(policy).__name__}"
         )
     if late and (timeout is None or default_reward is None):
         raise InputError(
@@ -156,4 +156,7 @@ def switch(session: Session, on: bool) -> None:
     if on and session.timeout is None:
         raise InputError("the log weighs silence, and there is no timeout")
     session._late = late = session._late or Late(len(session.arms))
-    late.cohorts, late.step = Cohorts(session.timeout, len(session.arms)) if on and session.timeout else None, session.step
+    late.cohorts, late.step = (
+        Cohorts(session.timeout, len(session.arms)) if on and session.timeout else None,
+        session.step,
+    )

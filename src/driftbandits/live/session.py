@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any
 
 from driftbandits._common.checks import (
@@ -36,8 +36,8 @@ from driftbandits.live.decisions import (
     step_of,
 )
 from driftbandits.live.explanation import Explanation, explain
-from driftbandits.live.fold import apply_asked, apply_event, apply_rewards
-from driftbandits.live.late import Late, check_late, count_silence, switch
+from driftbandits.live.fold import apply_asked, apply_event, apply_rewards, settle_due
+from driftbandits.live.late import Late, check_late, switch
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
 from driftbandits.live.lift import Lift, Strata
 from driftbandits.live.outcomes import outcome_of, refusal
@@ -224,15 +224,7 @@ class Session:
 
     def settle(self, most: int | None = None) -> list[Settled]:
         """Settle the Decisions whose timeout has ended, or the first ``most``, as ``ask`` and ``tell`` do."""
-        before, now = self.time, self._now()
-        due: dict[str, Settled] = {}
-        for id, (event, _) in islice(self._open.items(), most):
-            if event.due is None or event.due > now:
-                break  # the rest was asked later, and is due later
-            due[id] = Settled(event.step, self.default_reward, now)
-        apply_rewards(self, due, due.values())
-        count_silence(self, before, now, most)
-        return list(due.values())
+        return settle_due(self, most)
 
     def change(
         self,

@@ -83,7 +83,7 @@ class DurableSession:
             self._unclear = False
 
     def change(self, **settings: Any) -> None:
-        """As ``Session.change``: timeout, default_reward, reward_range, explore or policy."""
+        """As ``Session.change``: timeout, default_reward, reward_range, explore, policy or late."""
         self._durably(lambda session: session.change(**settings))
 
     def add_arm(self, name: str) -> None:

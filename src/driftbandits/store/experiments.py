@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from driftbandits._common.checks import check_drift, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ArmChanged, Changed, PolicyChanged
+from driftbandits.live.decisions import ArmChanged, Changed, LateSwitched, PolicyChanged
 from driftbandits.live.learners import ON
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
@@ -30,9 +30,9 @@ REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
 
-FIRST = ("policy", "arms", "explore", "timeout", "default_reward", "reward_range")
+FIRST = ("policy", "arms", "explore", "timeout", "default_reward", "reward_range", "late")
 """What of an experiment may be other than it was at first."""
-Redeclared = Changed | ArmChanged | PolicyChanged
+Redeclared = Changed | ArmChanged | PolicyChanged | LateSwitched
 """Events after which an experiment is declared otherwise."""
 CHANGEABLE = ("timeout", "default_reward", "reward_range")
 """What of an experiment can be changed while it runs."""
@@ -70,6 +70,7 @@ class Experiment:
     lease_until: float
     keep: float | None = None
     folded: int = 0
+    late: bool = False
     first: dict[str, Any] | None = None
 
     def session(self) -> Session:
@@ -120,6 +121,7 @@ class Experiments:
             "timeout": session.timeout,
             "default_reward": None if session.default_reward is None else float(session.default_reward),
             "explore": session.explore,
+            "late": session.late,
             **_limits(session.reward_range),
             "drift": None if drift is None else check_drift(drift),
             "keep": check_keep(keep),
@@ -239,11 +241,13 @@ def redeclare(connection: Connection, experiment: Experiment, changed: Sequence[
             new = replace(new, arms=arms, statuses=statuses)
         elif isinstance(event, PolicyChanged):
             new = replace(new, policy=describe(event.policy), explore=event.explore)
+        elif isinstance(event, LateSwitched):
+            new = replace(new, late=event.on)
         else:
             new = replace(new, **{name: getattr(event, name) for name in CHANGEABLE})
     values = {"timeout": new.timeout, "default_reward": new.default_reward, "first": json.dumps(new.first)}
     listed = [arm if is_now == ON else [arm, is_now] for arm, is_now in zip(new.arms, new.statuses, strict=True)]
-    values |= {"arms": json.dumps(listed), "policy": json.dumps(new.policy), "explore": new.explore}
+    values |= {"arms": json.dumps(listed), "policy": json.dumps(new.policy), "explore": new.explore, "late": new.late}
     mine = experiments.c.key == experiment.key
     connection.execute(update(experiments).where(mine).values(**values, **_limits(new.reward_range)))
     return new

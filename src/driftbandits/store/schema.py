@@ -15,10 +15,11 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
     text,
 )
 
-REVISION = "0006"
+REVISION = "0007"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -41,6 +42,7 @@ experiments = Table(
     Column("reward_low", Double),
     Column("reward_high", Double),
     Column("keep", Double),  # seconds after which events are erased; null: never
+    Column("late", Boolean, nullable=False, server_default=false()),
     Column("first", Text),  # the settings before the first change, as JSON; null while nothing was changed
 )
 
@@ -83,7 +85,9 @@ changes = Table(
     # Rare events of the same log, under the same numbers; apart, so that those of every day stay small.
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String(1), nullable=False),  # corrected, declared, forced, held out, "m" arm, policy, rewound
+    Column(
+        "kind", String(1), nullable=False
+    ),  # corrected, declared, forced, held out, late, "m" arm, "n" counted, policy, rewound
     Column("step", BigInteger),
     Column("reward", Double),
     Column("settings", Text),

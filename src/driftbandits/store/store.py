@@ -108,6 +108,7 @@ class Store:
         default_reward: float | None = None,
         reward_range: Sequence[float] | None = None,
         explore: float = 0.0,
+        late: bool = False,
         title: str = "",
         drift: float | None = None,
         keep: float | None = None,
@@ -119,7 +120,7 @@ class Store:
         experiment what is kept under an idempotency key, in the same transaction.
         """
         declared: dict[str, Any] = {"timeout": timeout, "default_reward": default_reward, "reward_range": reward_range}
-        session = Session(policy, arms, seed, **declared, explore=explore)
+        session = Session(policy, arms, seed, **declared, explore=explore, late=late)
         return self._experiments.create(id, session, title, drift, keep, answer)
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
