@@ -50,6 +50,8 @@ def apply_arm(session: Session, event: ArmChanged) -> None:
     names, statuses = list(session.arms), list(session.statuses)
     names[arm : arm + 1], statuses[arm : arm + 1] = [name], [status]
     go_on_with(session, session._learner.changed(statuses), statuses)
+    if session._late is not None and len(names) > len(session.arms):
+        session._late.add_arm()
     session.arms = names
 
 

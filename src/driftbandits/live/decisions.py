@@ -125,6 +125,21 @@ class StickyChanged(NamedTuple):
     time: float
 
 
+class LateSwitched(NamedTuple):
+    """From here on silence is weighed by its age (``live/late.py``), or no longer."""
+
+    on: bool
+    time: float
+
+
+class Counted(NamedTuple):
+    """So many Decisions of some arms were learnt as silent, ahead of their timeout: ``counts`` has (arm, how many)."""
+
+    counts: tuple[tuple[int, int], ...]
+    reward: float
+    time: float
+
+
 class Rewound(NamedTuple):
     """The clock had been ahead: time goes on from here, also for open Decisions that were asked later than this."""
 
@@ -140,6 +155,7 @@ Event: TypeAlias = (
     Asked
     | Told
     | Settled
+    | Counted
     | Corrected
     | Changed
     | ArmChanged
@@ -147,6 +163,7 @@ Event: TypeAlias = (
     | Forced
     | HeldOut
     | StickyChanged
+    | LateSwitched
     | Rewound
 )
 """A Session is the fold of its events: ``session.apply(event)`` for one after the other, corrected as ``amended``."""

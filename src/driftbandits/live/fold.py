@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import HELD, Asked, Event, Settled, Told
+from driftbandits.live.late import count_silence
 from driftbandits.live.settings import apply_change
 from driftbandits.live.units import take_notes
 
@@ -39,6 +40,8 @@ def apply_asked(session: Session, events: list[Asked], noted: bool = False) -> l
     kept = take_notes(session, events) if noted else events
     session._open.update(zip(ids, zip(kept, repeat(session._learner.learnt), strict=False), strict=True))
     session.step, session.time = events[-1].step, max(session.time, events[-1].time)
+    if session._late is not None:
+        session._late.ask(events)
     session.most_open = max(session.most_open, session.open)
     if session.journal is not None:
         session.journal.extend(events)
@@ -55,9 +58,13 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
         for asked, (step, reward, _) in zip(map(session._open.__getitem__, ids), events, strict=True)
         if reward is not None
     ]
+    late = session._late
+    waited = [] if late is None else [session._open[id][0] for id in ids]
     # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
     # It comes first: a policy that fails leaves the Session as it was.
-    session._learner.take(came, session.step - 2 * session.most_open)
+    session._learner.take(came if late is None else late.unlearnt(waited, events), session.step - 2 * session.most_open)
+    if late is not None:
+        late.close(waited, events)
     if session._holdouts:
         _compare(session, came)
     for (asked, learnt), event in zip(map(session._open.pop, ids), events, strict=True):
@@ -70,6 +77,19 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
         session._ways.pop(step, None)
     if session.journal is not None:
         session.journal.extend(events)
+
+
+def settle_due(session: Session, most: int | None) -> list[Settled]:
+    """Settle the Decisions whose timeout has ended, or the first ``most``; learn the silence that is due."""
+    before, now = session.time, session._now()
+    due: dict[str, Settled] = {}
+    for id, (event, _) in islice(session._open.items(), most):
+        if event.due is None or event.due > now:
+            break  # the rest was asked later, and is due later
+        due[id] = Settled(event.step, session.default_reward, now)
+    apply_rewards(session, due, due.values())
+    count_silence(session, before, now, most)
+    return list(due.values())
 
 
 def _compare(session: Session, came: Iterable[tuple[int, int, float]]) -> None:

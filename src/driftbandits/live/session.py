@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any
 
 from driftbandits._common import checks
@@ -26,7 +26,8 @@ from driftbandits.live.decisions import (
     step_of,
 )
 from driftbandits.live.explanation import Explanation, explain
-from driftbandits.live.fold import apply_asked, apply_event, apply_rewards
+from driftbandits.live.fold import apply_asked, apply_event, apply_rewards, settle_due
+from driftbandits.live.late import Late, check_late, switch
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
 from driftbandits.live.lift import Lift, Strata
 from driftbandits.live.outcomes import check_room, outcome_of, refusal
@@ -52,6 +53,8 @@ class Session:
     ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
     dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits forever.
     ``reward_range``: a reward outside of these two numbers is refused; None, the default, takes any.
+
+    ``late``: rewards come late, and silence is weighed by its age until the timeout ends (``docs/sessions.md``).
 
     ``explore``: this share of Decisions choose any arm with equal probability, and the exact probability of every
     choice is kept. That is what ``replay`` needs to evaluate other policies on the log; 0, the default, explores no
@@ -83,6 +86,7 @@ class Session:
         default_reward: float | None = None,
         reward_range: Sequence[float] | None = None,
         explore: float = 0.0,
+        late: bool = False,
         name: str = "d",
         remember: int = 100_000,
         sticky: float | None = None,
@@ -122,11 +126,19 @@ class Session:
         self._units = Units()
         self._ways: dict[int, int] = {}
         """``Note.way`` of Decisions that are open or remembered."""
+        self._late: Late | None = None
+        if check_late(late, self.policy, self.timeout, self.default_reward):
+            switch(self, True)
 
     @property
     def open(self) -> int:
         """How many Decisions wait for their reward."""
         return len(self._open)
+
+    @property
+    def late(self) -> bool:
+        """Whether silence is weighed by its age."""
+        return self._late is not None and self._late.cohorts is not None
 
     @property
     def seq(self) -> int:
@@ -214,14 +226,7 @@ class Session:
 
     def settle(self, most: int | None = None) -> list[Settled]:
         """Settle the Decisions whose timeout has ended, or the first ``most``, as ``ask`` and ``tell`` do."""
-        now = self._now()
-        due: dict[str, Settled] = {}
-        for id, (event, _) in islice(self._open.items(), most):
-            if event.due is None or event.due > now:
-                break  # the rest was asked later, and is due later
-            due[id] = Settled(event.step, self.default_reward, now)
-        apply_rewards(self, due, due.values())
-        return list(due.values())
+        return settle_due(self, most)
 
     def change(
         self,
@@ -232,6 +237,7 @@ class Session:
         explore: float = UNCHANGED,
         policy: Policy = UNCHANGED,
         sticky: float | None = UNCHANGED,
+        late: bool = UNCHANGED,
     ) -> None:
         """Change what is declared, from now on and for open Decisions; what is not given stays.
 
@@ -244,7 +250,7 @@ class Session:
         >>> session.waiting()[0].due
         160.0
         """
-        for event in changes(self, timeout, default_reward, reward_range, policy, explore, sticky):
+        for event in changes(self, timeout, default_reward, reward_range, policy, explore, sticky, late):
             self.apply(event)
 
     # Arms that come and go

@@ -13,13 +13,16 @@ from driftbandits.live.decisions import (
     ArmChanged,
     Changed,
     Corrected,
+    Counted,
     Forced,
     HeldOut,
+    LateSwitched,
     PolicyChanged,
     Rewound,
     StickyChanged,
 )
 from driftbandits.live.eras import go_on_with
+from driftbandits.live.late import apply_counted, check_late, switch
 from driftbandits.policies import Policy
 
 if TYPE_CHECKING:
@@ -37,16 +40,24 @@ def changes(
     policy: Policy,
     explore: float,
     sticky: float | None,
-) -> list[Changed | PolicyChanged | StickyChanged]:
+    late: bool,
+) -> list[Changed | PolicyChanged | StickyChanged | LateSwitched]:
     """The events that change these settings; an UNCHANGED one stays."""
     event, another = _changed(session, timeout, default_reward, reward_range), _policy_changed(session, policy, explore)
-    sticky = session.sticky if sticky is UNCHANGED else check_sticky(sticky)
+    sticky_now = session.sticky if sticky is UNCHANGED else check_sticky(sticky)
+    on = check_late(
+        session.late if late is UNCHANGED else late, (another or session).policy, event.timeout, event.default_reward
+    )
     # The policy first, since it may not be defined for these arms.
-    found: list[Changed | PolicyChanged | StickyChanged] = [] if another is None else [another]
-    if sticky != session.sticky:
-        found.append(StickyChanged(sticky, session._now()))
+    found: list[Changed | PolicyChanged | StickyChanged | LateSwitched] = [] if another is None else [another]
+    if sticky_now != session.sticky:
+        found.append(StickyChanged(sticky_now, event.time))
     same = event[:3] == (session.timeout, session.default_reward, session.reward_range)
-    return found if same and (found or not (explore is UNCHANGED and policy is UNCHANGED)) else [*found, event]
+    if not same or all(setting is UNCHANGED for setting in (explore, policy, sticky, late)):
+        found.append(event)
+    if on != session.late:
+        found.insert(len(found) if on else 0, LateSwitched(on, event.time))  # on when it has its timeout
+    return found
 
 
 def _changed(
@@ -75,7 +86,16 @@ def check_policy(policy: Any) -> Policy:
 
 def apply_change(
     session: Session,
-    event: Changed | Corrected | ArmChanged | PolicyChanged | Forced | HeldOut | StickyChanged | Rewound,
+    event: Changed
+    | Corrected
+    | ArmChanged
+    | PolicyChanged
+    | Forced
+    | HeldOut
+    | StickyChanged
+    | LateSwitched
+    | Counted
+    | Rewound,
 ) -> None:
     """A correction is noted here; the rewards before it were those that it says (``amended``)."""
     if isinstance(event, Corrected):
@@ -95,6 +115,10 @@ def apply_change(
         session.sticky = event.sticky
         if session.sticky is None:
             session._units.clear()
+    elif isinstance(event, Counted):
+        apply_counted(session, event)
+    elif isinstance(event, LateSwitched):
+        switch(session, event.on)
     elif isinstance(event, Changed | Rewound):
         latest = math.inf
         if isinstance(event, Changed):
@@ -106,6 +130,8 @@ def apply_change(
             at = min(asked.time, latest)
             due = None if session.timeout is None else at + session.timeout
             session._open[id] = asked._replace(time=at, due=due), learnt
+        if session._late is not None:
+            session._late.redeclare(session.timeout, latest, event.time)
     else:
         raise InputError(
             f"an event of a log is one that a Session notes, such as an Asked or a Told; got {shown(event)}"

@@ -12,6 +12,7 @@ from driftbandits._common.packing import pack, unpack, unpack_state
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked
+from driftbandits.live.late import restored_late
 from driftbandits.live.learners import InTurnLearner
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 OPEN = np.dtype([(name, "f8") for name in ("step", "arm", "time", "due", "probability", "learnt")])
 CLOSED = np.dtype([("step", "i8"), ("arm", "i8"), ("learnt", "i8"), ("reward", "f8"), ("probability", "f8")])
 SETTINGS = {"arms", "seed", "timeout", "default_reward", "reward_range", "explore", "name", "remember"}
-SETTINGS |= {"sticky", "unit_key"}
+SETTINGS |= {"sticky", "unit_key", "late"}
 ASIDE = np.dtype([("step", "i8"), ("arm", "i8"), ("reward", "f8")])
 
 
@@ -36,6 +37,7 @@ def pack_session(session: Session) -> bytes:
             "default_reward": session.default_reward,
             "reward_range": session.reward_range,
             "explore": session.explore,
+            "late": session.late,
             "name": session.name,
             "remember": session.remember,
             "sticky": session.sticky,
@@ -58,6 +60,8 @@ def pack_session(session: Session) -> bytes:
         "holdouts": session._holdouts,
         "strata": [session._strata.width, list(session._strata.blocks.items())],
     }
+    ahead, cohorts = ({}, {}) if session._late is None else session._late.packed()
+    header |= ahead
     # The policy in the settings begins with the arms that it knows; which ones they are is told behind.
     aside = learner.aside if isinstance(learner, InTurnLearner) else []
     return pack(
@@ -76,6 +80,7 @@ def pack_session(session: Session) -> bytes:
         units=session._units.packed(),
         ways=np.array(list(session._ways.items()), np.int64).reshape(-1, 2),
         grouped=np.array([(number, *sums.flat) for number, sums in session._strata.units.items()]),
+        **cohorts,
     )
 
 
@@ -114,6 +119,8 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
                 for step, way in arrays["ways"].tolist()
                 if step in session._closed or f"{session.name}-{step}" in session._open
             }
+        if "ahead" in header:
+            session._late = restored_late(header, arrays, session.timeout, len(session.arms))
         learner.recent.extend(arrays["recent"].tolist() if "recent" in arrays else ())
         learner.resume_places(header.get("places", learner.places), session.statuses)
     except KeyError as error:

@@ -93,7 +93,7 @@ class DurableSession:
         return decisions
 
     def change(self, **settings: Any) -> None:
-        """As ``Session.change``: timeout, default_reward, reward_range, explore, policy or sticky."""
+        """As ``Session.change``: timeout, default_reward, reward_range, explore, policy, sticky or late."""
         self._durably(lambda session: session.change(**settings))
 
     def add_arm(self, name: str) -> None:

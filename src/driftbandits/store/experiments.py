@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from driftbandits._common.checks import check_drift, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ArmChanged, Changed, PolicyChanged, StickyChanged
+from driftbandits.live.decisions import ArmChanged, Changed, LateSwitched, PolicyChanged, StickyChanged
 from driftbandits.live.learners import ON
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
@@ -31,9 +31,9 @@ REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
 
-FIRST = ("policy", "arms", "explore", "timeout", "default_reward", "reward_range", "sticky")
+FIRST = ("policy", "arms", "explore", "timeout", "default_reward", "reward_range", "sticky", "late")
 """What of an experiment may be other than it was at first."""
-Redeclared = Changed | ArmChanged | PolicyChanged | StickyChanged
+Redeclared = Changed | ArmChanged | PolicyChanged | StickyChanged | LateSwitched
 """Events after which an experiment is declared otherwise."""
 CHANGEABLE = ("timeout", "default_reward", "reward_range")
 """What of an experiment can be changed while it runs."""
@@ -73,6 +73,7 @@ class Experiment:
     sticky: float | None = None
     keep: float | None = None
     folded: int = 0
+    late: bool = False
     first: dict[str, Any] | None = None
 
     def session(self) -> Session:
@@ -126,6 +127,7 @@ class Experiments:
             "explore": session.explore,
             "sticky": session.sticky,
             "unit_key": secrets.token_hex(16),
+            "late": session.late,
             **_limits(session.reward_range),
             "drift": None if drift is None else check_drift(drift),
             "keep": check_keep(keep),
@@ -248,12 +250,14 @@ def redeclare(connection: Connection, experiment: Experiment, changed: Sequence[
             new = replace(new, policy=describe(event.policy), explore=event.explore)
         elif isinstance(event, StickyChanged):
             new = replace(new, sticky=event.sticky)
+        elif isinstance(event, LateSwitched):
+            new = replace(new, late=event.on)
         else:
             new = replace(new, **{name: getattr(event, name) for name in CHANGEABLE})
     values = {"timeout": new.timeout, "default_reward": new.default_reward, "first": json.dumps(new.first)}
     listed = [arm if is_now == ON else [arm, is_now] for arm, is_now in zip(new.arms, new.statuses, strict=True)]
-    values |= {"arms": json.dumps(listed), "policy": json.dumps(new.policy), "explore": new.explore}
-    values["sticky"] = new.sticky
+    values |= {"arms": json.dumps(listed), "policy": json.dumps(new.policy)}
+    values |= {"explore": new.explore, "sticky": new.sticky, "late": new.late}
     mine = experiments.c.key == experiment.key
     connection.execute(update(experiments).where(mine).values(**values, **_limits(new.reward_range)))
     return new

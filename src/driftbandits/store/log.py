@@ -21,9 +21,11 @@ from driftbandits.live.decisions import (
     Asked,
     Changed,
     Corrected,
+    Counted,
     Event,
     Forced,
     HeldOut,
+    LateSwitched,
     Note,
     Outcome,
     PolicyChanged,
@@ -40,7 +42,7 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events, note
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, StickyChanged, Rewound)
+RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, StickyChanged, LateSwitched, Counted, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -266,6 +268,10 @@ def _rare_event(row: Any) -> Event:
         return HeldOut(share, arm, time)
     if kind == "u":
         return StickyChanged(json.loads(settings), time)
+    if kind == "l":
+        return LateSwitched(json.loads(settings), time)
+    if kind == "n":
+        return Counted(tuple((arm, count) for arm, count in json.loads(settings)), reward, time)
     if kind == "p":
         described, explore = json.loads(settings)
         return PolicyChanged(build(described), explore, time)
@@ -287,6 +293,10 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
         row |= {"kind": "h", "settings": json.dumps(event[:2])}
     elif isinstance(event, StickyChanged):
         row |= {"kind": "u", "settings": json.dumps(event.sticky)}
+    elif isinstance(event, LateSwitched):
+        row |= {"kind": "l", "settings": json.dumps(event.on)}
+    elif isinstance(event, Counted):
+        row |= {"kind": "n", "reward": event.reward, "settings": json.dumps(event.counts)}
     elif isinstance(event, PolicyChanged):
         row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}

@@ -15,10 +15,11 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
     text,
 )
 
-REVISION = "0007"
+REVISION = "0008"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -43,6 +44,7 @@ experiments = Table(
     Column("keep", Double),  # seconds after which events are erased; null: never
     Column("sticky", Double),  # seconds for which a unit gets its arm again
     Column("unit_key", String(64)),  # what hashes of units are made with: a secret
+    Column("late", Boolean, nullable=False, server_default=false()),
     Column("first", Text),  # the settings before the first change, as JSON; null while nothing was changed
 )
 
@@ -101,7 +103,7 @@ changes = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     Column(
         "kind", String(1), nullable=False
-    ),  # corrected, declared, forced, held out, "m" arm, policy, rewound, "u" units
+    ),  # corrected, declared, forced, held out, late, "m" arm, "n" counted, policy, rewound, "u" units
     Column("step", BigInteger),
     Column("reward", Double),
     Column("settings", Text),

@@ -109,6 +109,7 @@ class Store:
         reward_range: Sequence[float] | None = None,
         explore: float = 0.0,
         sticky: float | None = None,
+        late: bool = False,
         title: str = "",
         drift: float | None = None,
         keep: float | None = None,
@@ -120,7 +121,7 @@ class Store:
         experiment what is kept under an idempotency key, in the same transaction.
         """
         declared: dict[str, Any] = {"timeout": timeout, "default_reward": default_reward, "reward_range": reward_range}
-        session = Session(policy, arms, seed, **declared, explore=explore, sticky=sticky)
+        session = Session(policy, arms, seed, **declared, explore=explore, sticky=sticky, late=late)
         return self._experiments.create(id, session, title, drift, keep, answer)
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:

@@ -40,7 +40,7 @@ EXAMPLES: dict[str, Any] = {
     "Tell": {"id": "button-1", "reward": 1},
     "TellMany": {"rewards": [{"id": "button-2", "reward": 0}, {"id": "button-3", "reward": 1}]},
     "Corrections": {"corrections": [{"id": "button-1", "reward": 0}]},
-    "Changes": {"timeout": 3600, "default_reward": 0},
+    "Changes": {"timeout": 3600, "default_reward": 0, "late": True},
     "NewArm": {"arm": "green"},
     "Arm": {"arm": "green", "status": "off"},
     "Force": {"arm": "red"},

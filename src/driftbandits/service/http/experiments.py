@@ -34,7 +34,7 @@ KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv", "parquet": "applica
 EXPORTED: dict[str, dict[str, Any]] = {kind: {"schema": {"type": "string"}} for kind in KINDS.values()}
 EXPORTED[KINDS["parquet"]]["schema"]["format"] = "binary"
 SHOW = TypeAdapter(models.Experiment)
-LIVE = ("timeout", "default_reward", "reward_range", "explore", "sticky")
+LIVE = ("timeout", "default_reward", "reward_range", "explore", "sticky", "late")
 """Settings that are the Session's."""
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY)]
 

@@ -38,6 +38,13 @@ Range = Annotated[
 ]
 
 
+Late = Annotated[
+    bool,
+    Field(
+        description="Rewards come late: a young Decision without one is weighed by its age, and no failure yet. For "
+        "policies that take rewards in any order; needs a timeout and a default_reward.",
+    ),
+]
 Title = Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")]
 Drift = Annotated[
     Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
@@ -89,6 +96,7 @@ class NewExperiment(Request):
         Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
     ] = 0.0
     sticky: Sticky = None
+    late: Late = False
     drift: Drift = None
     keep: Keep = None
 
@@ -100,6 +108,7 @@ class Changes(Request):
     default_reward: Default = None
     reward_range: Range = None
     explore: Annotated[Share, Field(json_schema_extra=_without_default)] = 0.0
+    late: Annotated[Late, Field(json_schema_extra=_without_default)] = False
     policy: Annotated[
         str,
         Field(
@@ -267,6 +276,7 @@ class Experiment(BaseModel):
     reward_range: Annotated[list[float], Field(min_length=2, max_length=2)] | None
     explore: float
     sticky: float | None
+    late: bool
     drift: float | None
     keep: float | None
     created: float
