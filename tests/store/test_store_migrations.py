@@ -29,6 +29,7 @@ DIGESTS = {
     "r0005.py": "d7bd20c94f6e0893",
     "r0006.py": "4be04307f84ddcdf",
     "r0007.py": "20dbde56b1c14807",
+    "r0008.py": "a0b312c859e1d5fb",
 }
 FIRST_EXPLORE = (
     "ALTER TABLE experiments DROP COLUMN propensities",
