@@ -107,7 +107,9 @@ def test_arms_stay_and_are_away_as_long_as_said() -> None:
     ],
 )
 def test_what_is_not_defined_there_says_so(refused: Callable[[], Any], said: str) -> None:
-    with pytest.raises(db.InputError, match=f"{said} needs arms that are always there, and those of 'shop' come and go"):
+    with pytest.raises(
+        db.InputError, match=f"{said} needs arms that are always there, and those of 'shop' come and go"
+    ):
         refused()
 
 
