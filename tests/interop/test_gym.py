@@ -62,3 +62,22 @@ def test_what_is_wrong_is_said() -> None:
     env.reset(seed=0)
     with pytest.raises(db.InputError, match="action must be a whole number, from 0 to 2; got 3"):
         env.step(3)
+
+
+def test_arms_that_come_and_go_are_told_beforehand() -> None:
+    world = db.instances.coming_and_going(200, 1e-3, n_arms=5, stay=30, away=20)
+    assert world.available is not None
+    env = BanditEnv(world)
+    _, info = env.reset(seed=4)
+    played = db.trajectory(db.UCB1(), world, seed=4)
+    for step, (arm, reward) in enumerate(zip(*played, strict=True)):
+        assert np.array_equal(info["action_mask"], world.available[step])
+        assert env.action_space.sample(mask=info["action_mask"]) in np.flatnonzero(world.available[step])
+        _, received, _, over, info = env.step(arm)
+        assert received == reward
+        assert info["best_mean"] == world.best_mean[step]
+    assert over
+    assert "action_mask" not in info
+    env.reset()
+    with pytest.raises(db.InputError, match=r"is not there at step 1: info\['action_mask'\] tells which are"):
+        env.step(int(np.argmin(world.available[0])))
