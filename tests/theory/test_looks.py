@@ -1,4 +1,4 @@
-"""Section 6 of docs/proofs-beyond.md: an index whose deviation grows looks at every arm again, neither late nor often."""
+"""Section 6 of docs/proofs-beyond.md: an index whose deviation grows looks at every arm again, not late, not often."""
 
 from __future__ import annotations
 
