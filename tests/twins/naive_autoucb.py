@@ -9,8 +9,6 @@ import numpy as np
 
 from naive_beyond import Remembered, beta_moments, draw_beta, normalised, unpulled_next
 
-LOOKS = 20.0
-
 
 class NaiveAutoUCB:
     """Every filter is a mean (level, slope) with a covariance in units of the noise; walks have no slope."""
@@ -104,7 +102,7 @@ class NaiveAutoUCB:
         parts = [(w, x[0], P[0, 0]) for w, x, P in self.parts(arm, n)]
         bounds = [math.fsum(w * self.bound(arm, m, c, 2.5**2) for w, m, c in parts)]
         for j, (w, m, c) in enumerate(parts):
-            chances = n * w / LOOKS
+            chances = n * w / 10 if j == 0 else n * w**1.5 / 5
             if chances > 1:
                 before = mine["P"][j][0, 0]
                 chances /= 1 + (1 if j < 8 else 3) * (c - before) / c * math.log(chances)

@@ -55,7 +55,7 @@ from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.5
 """How many deviations above its mean a filter's bound lies."""
-LOOKS = 20.0
+LOOKS = 10.0
 """An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
 the best of them would be good enough."""
 FRESH = 16
@@ -112,9 +112,11 @@ class AutoUCB(Policy):
 
     - the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j);
     - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
-      y = n w_j/20. So many draws from filter j, times a constant, would have been made since the last pull, and the
-      best of them would have reached about that far. g is the share of c_j that came since the last pull, for slopes
-      three times that share: when the arm had just been pulled, its draws did not reach as far as now.
+      y = n w_j/10 for the filter that stands still and n w_j^(3/2)/5 for the others. About n w_j draws from filter j
+      would have been made since the last pull, and the best of so many would have reached about that far. Of filters
+      with little weight there are many, and most looks on their account are in vain: hence the power 3/2. g is the
+      share of c_j that came since the last pull, for slopes three times that share: when the arm had just been pulled,
+      its draws did not reach as far as now.
 
     To v is added (m_j - mean of all rewards)^2 divided by the number of pulls, as in AutoTS. For coins the bound at z
     deviations, m + z sqrt(v c), is instead the larger x with (x - p)^2 = z^2 c' (p (1 - p) + 2 x (1 - x))/3, where
@@ -312,10 +314,10 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[VARIANCE + j] = variance
             shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
         bound = base + total(shared, PART)
-    if away > run.looks:
+    if 2.0 * away > run.looks:
         for j in range(FILTERS):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
-            chances = away * weight / run.looks
+            chances = away * (weight if j == 0 else 2.0 * weight * math.sqrt(weight)) / run.looks
             if chances > 1.0:
                 grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
                 chances /= 1.0 + grown * math.log(chances)
