@@ -88,8 +88,8 @@ def test_a_visitor_keeps_an_arm_and_can_be_erased(tmp_path: Path, capsys: pytest
     assert ended.value.code == 0
     said = capsys.readouterr().out
     assert "shop: erased " in said
-    assert "from 3 Decisions" in said
+    assert "from 2 Decisions" in said
     store = db.Store(url)
-    assert store.deeds()[-1].details == {"decisions": 3}
+    assert store.deeds()[-1].details == {"decisions": 2}
     assert store.check() == []
     store.close()
