@@ -13,6 +13,7 @@ import driftbandits as db
 from driftbandits.cli.main import main
 from driftbandits.client import AsyncClient, Client
 from driftbandits.errors import InputError
+from driftbandits.service.http.answers import digest_of
 from in_process import ARMS, serving
 from waiting import PATIENCE
 
@@ -35,6 +36,9 @@ def test_a_visitor_keeps_an_arm_and_can_be_erased(tmp_path: Path, capsys: pytest
         first = running.http.post(path, json={"unit": "user-1"}, headers=key)
         assert running.http.post(path, json={"unit": "user-1"}, headers=key).json() == first.json()
         assert running.http.post(path, json={"unit": "user-2"}, headers=key).status_code == 409
+        kept = running.service.store.answer("shop", "once")
+        assert kept is not None
+        assert kept.digest != digest_of(path, b'{"unit":"user-1"}')
         for wrong in ({"unit": ""}, {"unit": 17}, {"unit": "x" * 201}, {"metadata": []}, {"who": "me"}):
             assert running.http.post(path, json=wrong).status_code == 422, wrong
         large = running.http.post(path, json={"metadata": {"x": "y" * 1_100}})
