@@ -307,7 +307,8 @@ def test_what_was_given_again_is_no_choice(tmp_path: Path, ending: str) -> None:
     log = read_log(file)
     assert (len(log), log.again) == (502, 1_500)
     assert "1,500 Decisions gave a unit the arm that it had" in evidence(log).notes[0]
-    frame: Any = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending](file)
+    read: Any = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
+    frame = read(file)
     with pytest.raises(db.InputError, match="the probabilities can't be right"):
         evidence(read_log(frame.drop("again")))
     found = frame.with_columns(again=pl.col("step"))  # someone else's word

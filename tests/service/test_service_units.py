@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -39,7 +40,14 @@ def test_a_visitor_keeps_an_arm_and_can_be_erased(tmp_path: Path, capsys: pytest
         kept = running.service.store.answer("shop", "once")
         assert kept is not None
         assert kept.digest != digest_of(path, b'{"unit":"user-1"}')
-        for wrong in ({"unit": ""}, {"unit": 17}, {"unit": "x" * 201}, {"metadata": []}, {"who": "me"}):
+        bodies: list[dict[str, Any]] = [
+            {"unit": ""},
+            {"unit": 17},
+            {"unit": "x" * 201},
+            {"metadata": []},
+            {"who": "me"},
+        ]
+        for wrong in bodies:
             assert running.http.post(path, json=wrong).status_code == 422, wrong
         large = running.http.post(path, json={"metadata": {"x": "y" * 1_100}})
         assert (large.status_code, "at most 1,024 bytes" in large.json()["message"]) == (422, True)
