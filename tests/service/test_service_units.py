@@ -40,7 +40,7 @@ def test_a_visitor_keeps_an_arm_and_can_be_erased(tmp_path: Path, capsys: pytest
         kept = running.service.store.answer("shop", "once")
         assert kept is not None
         assert kept.digest != digest_of(path, b'{"unit":"user-1"}')
-        bodies: list[dict[str, Any]] = [
+        bodies: list[Any] = [
             {"unit": ""},
             {"unit": 17},
             {"unit": "x" * 201},
