@@ -189,3 +189,19 @@ def test_what_is_refused_changes_nothing() -> None:
         assert session.snapshot() == before
     assert session.ask(metadata={"x": "y" * 1_016})
     assert notes(session) == [Note(None, None, '{"x":"' + "y" * 1_016 + '"}')]
+
+
+def test_the_arm_of_the_holdout_ends_with_it_and_what_is_over_is_forgotten() -> None:
+    session, now = ready(sticky=60)
+    units = [f"user-{number}" for number in range(40)]
+    session.hold_out(0.5, "a")
+    session.ask_many(40, units)
+    held = [bool((note.way or 0) & HELD) for note in notes(session)]
+    assert 0 < sum(held) < 40
+    session.hold_out(0)
+    session.journal = []
+    session.ask_many(40, units)
+    assert [not (note.way or 0) & AGAIN for note in notes(session)] == held
+    now[0] += 60.0
+    session.ask("ann")
+    assert len(session._units) == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 from driftbandits.offline.estimators import Replayer, fixed_choices
 from driftbandits.offline.log import read_log
-from driftbandits.offline.trust import Evidence
+from driftbandits.offline.trust import Evidence, evidence
 from driftbandits.simulation.trajectory import trajectory
 from naive_offline import greedy_log, naive_fixed, naive_replay
 
@@ -290,3 +290,26 @@ def test_differences_and_figure() -> None:
     left, right = result.plot().axes
     assert [line.get_label() for line in left.lines] == ["AutoTS", "the log", "only 0", "only 1"]
     assert [text.get_text() for text in right.get_yticklabels()] == table["policy"].to_list()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_what_was_given_again_is_no_choice(tmp_path: Path, ending: str) -> None:
+    """Visitors come four times each and keep their arm; a replay of all that, for choices, would not be believed."""
+    store, rng = db.Store("sqlite://"), np.random.Generator(np.random.SFC64(5))
+    with store.open("x", arms=["a", "b"], explore=0.5, sticky=3600, policy=db.Uniform()) as session:
+        session.tell_many(dict.fromkeys(session.ask_many(2), 0.5))
+        visitors = [f"user-{visitor}" for visitor in range(500) for _ in range(4)]
+        asked = session.ask_many(2_000, visitors, [{"n": 1}] * 2_000)
+        session.tell_many({each.id: float(rng.random() < 0.3 + 0.4 * (each.arm == "b")) for each in asked})
+    file = tmp_path / f"log.{ending}"
+    store.export("x", file)
+    store.close()
+    log = read_log(file)
+    assert (len(log), log.again) == (502, 1_500)
+    assert "1,500 Decisions gave a unit the arm that it had" in evidence(log).notes[0]
+    read: Any = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
+    frame = read(file)
+    with pytest.raises(db.InputError, match="the probabilities can't be right"):
+        evidence(read_log(frame.drop("again")))
+    found = frame.with_columns(again=pl.col("step"))  # someone else's word
+    assert len(read_log(found)) == 2_002

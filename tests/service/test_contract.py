@@ -57,13 +57,16 @@ def test_a_generated_client_works(
         return importlib.import_module(f"bandits_client.api.{module}").sync(*arguments, client=signed, **named)
 
     signed = client.AuthenticatedClient(f"{running.url}/bandits", token=secrets["admin"])
-    made = call("experiments.create_experiment", body=models.NewExperiment("generated", ["red", "blue"]))
+    made = call("experiments.create_experiment", body=models.NewExperiment("generated", ["red", "blue"], sticky=60.0))
     assert (made.id, made.timeout, made.default_reward) == ("generated", 86_400.0, 0.0)
     high = models.NewExperiment("high", ["red", "blue"], reward_range=[5.0, 10.0])
     assert call("experiments.create_experiment", body=high).default_reward == 5.0  # what is not given is not sent
     decision = call("decisions.ask", "generated", idempotency_key="once")
     assert call("decisions.ask", "generated", idempotency_key="once") == decision
     assert call("decisions.tell", "generated", body=models.Tell(decision.id, 1.0)).outcome == models.Outcome.NEW
+    same = {call("decisions.ask", "generated", body=models.Ask(unit="user-17")).arm for _ in range(9)}
+    assert len(same) == 1
+    assert call("experiments.erase_unit", "generated", body=models.Erase("user-17")).decisions == 9
     many = call("decisions.ask_many", "generated", body=models.AskMany(2)).decisions
     told = call("decisions.tell_many", "generated", body=models.TellMany([models.Tell(d.id, 0.5) for d in many]))
     assert told.outcomes == ["new", "new"]
@@ -73,7 +76,7 @@ def test_a_generated_client_works(
     changed = call("experiments.change_experiment", "generated", body=models.Changes(timeout=60.0))
     assert (changed.timeout, changed.default_reward) == (60.0, 0.0)
     assert call("experiments.list_policies")[0].name == "AutoTS"
-    assert call("experiments.export_experiment", "generated").count("\n") == 3
+    assert call("experiments.export_experiment", "generated").count("\n") == 12
     assert call("operations.check_readiness").status == "ready"
     assert call("operations.list_deeds")[0].did == "created"
     refused = call("decisions.ask", "nobody")

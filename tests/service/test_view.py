@@ -246,7 +246,7 @@ def test_an_old_answer_leaves_the_newest_decisions_alone(together: bool) -> None
     asked = [event for event in played.log if isinstance(event, Asked)][1:]
     assert sorted(each for each in played.view.decisions if each) == [
         Seen(step, arm, 1000.0, probability, *(("told", 0.5) if step == 2 else ("pending", None)))
-        for step, arm, _, _, probability in asked
+        for step, arm, _, _, probability, _ in asked
     ]
 
 

@@ -235,22 +235,21 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 def check_timeout(timeout: float | None) -> float | None:
     """Seconds after which something is settled; None for never."""
-    if timeout is not None and not (is_reward(timeout) and timeout > 0):
-        raise InputError(
-            f"timeout must be a positive number of seconds, at most {LARGEST_REWARD:g}, or None to wait for ever; "
-            f"got {shown(timeout)}"
-        )
-    return None if timeout is None else float(timeout)
+    return _check_seconds("timeout", timeout, "wait for ever")
 
 
 def check_sticky(sticky: float | None) -> float | None:
     """Seconds for which a unit gets its arm again; None for none."""
-    if sticky is not None and not (is_reward(sticky) and sticky > 0):
+    return _check_seconds("sticky", sticky, "choose anew for every Decision")
+
+
+def _check_seconds(name: str, seconds: float | None, otherwise: str) -> float | None:
+    if seconds is not None and not (is_reward(seconds) and seconds > 0):
         raise InputError(
-            f"sticky must be a positive number of seconds, at most {LARGEST_REWARD:g}, or None to choose anew for "
-            f"every Decision; got {shown(sticky)}"
+            f"{name} must be a positive number of seconds, at most {LARGEST_REWARD:g}, or None to {otherwise}; "
+            f"got {shown(seconds)}"
         )
-    return None if sticky is None else float(sticky)
+    return None if seconds is None else float(seconds)
 
 
 def check_share(name: str, share: float) -> float:

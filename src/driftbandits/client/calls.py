@@ -61,13 +61,16 @@ class Call(Generic[Found]):
     headers: dict[str, str] = field(default_factory=lambda: {"Idempotency-Key": uuid.uuid4().hex})
 
 
-def ask(id: str, unit: str | None, metadata: Mapping[str, Any] | None) -> Call[Decision]:
+def ask(id: str, unit: str | None = None, metadata: Mapping[str, Any] | None = None) -> Call[Decision]:
     """One Decision."""
     return Call("POST", f"{_at(id)}/ask", _given(unit=unit, metadata=metadata) or None, _decision)
 
 
 def ask_many(
-    id: str, count: int, units: Sequence[str | None] | None, metadata: Sequence[Mapping[str, Any] | None] | None
+    id: str,
+    count: int,
+    units: Sequence[str | None] | None = None,
+    metadata: Sequence[Mapping[str, Any] | None] | None = None,
 ) -> Call[list[Decision]]:
     """Many Decisions."""
     body = {"count": count} | _given(units=units, metadata=metadata)

@@ -28,12 +28,16 @@ MOST_ARMS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Decisions in the order of their steps. A reward that never came is NaN; ``probability`` is None if not logged."""
+    """Decisions in the order of their steps. A reward that never came is NaN; ``probability`` is None if not logged.
+
+    ``again`` counts rows that are not here: Decisions that gave a unit the arm that it had.
+    """
 
     names: tuple[str, ...]
     arms: Array
     rewards: Array
     probability: Array | None
+    again: int = 0
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -59,7 +63,8 @@ def read_log(
 
     Columns: ``step`` gives the order: whole numbers, each once, or time stamps, of which equal ones keep the order of
     their rows; ``arm`` (names or whole numbers), ``reward`` (empty: it never came), and ``probability``, with which the
-    policy that ran chose this arm at this step, in (0, 1]; it may be missing altogether. Other columns are ignored.
+    policy that ran chose this arm at this step, in (0, 1]; it may be missing altogether. Rows that ``again`` marks as
+    true are left out, since nothing was chosen there. Other columns are ignored.
     ``columns`` maps these names to those that the log has, as in ``{"step": "time", "arm": "variant"}``.
 
     >>> import polars as pl
@@ -138,12 +143,15 @@ def _checked(frame: pl.DataFrame, where: str) -> Log:
         only = f"one arm, {names[0]!r}" if len(names) == 1 else f"{len(names):,} arms"
         raise InputError(f"{where} names {only}: replay compares 2 to {MOST_ARMS:,} arms")
     texts = names.cast(pl.String)
+    again = _again(frame)
     order = np.argsort(steps.to_numpy(), kind="stable")
+    order = order[~again.to_numpy()[order]]
     return Log(
         tuple(texts),
         arms.cast(pl.String).cast(pl.Enum(texts)).to_physical().to_numpy().astype(np.int32)[order],
         rewards.to_numpy()[order],
-        _probability(frame, where, order),
+        _probability(frame, where, order, again),
+        int(again.sum()),
     )
 
 
@@ -185,11 +193,24 @@ def _arms(frame: pl.DataFrame, where: str) -> pl.Series:
     return whole if whole.null_count() == 0 and (whole.cast(pl.String) == text).all() else text
 
 
-def _probability(frame: pl.DataFrame, where: str, order: Array) -> Array | None:
-    if "probability" not in frame.columns or frame["probability"].null_count() == len(frame):
+def _again(frame: pl.DataFrame) -> pl.Series:
+    """Which rows gave a unit the arm that it had, as exports of a Store say it."""
+    import polars as pl
+
+    nowhere = pl.repeat(False, len(frame), eager=True)
+    if "again" not in frame.columns:
+        return nowhere
+    column = frame["again"]
+    if column.dtype == pl.String and column.is_in(["true", "false"]).all():
+        return column == "true"
+    return column.fill_null(False) if column.dtype == pl.Boolean else nowhere  # else it is someone else's word
+
+
+def _probability(frame: pl.DataFrame, where: str, order: Array, again: pl.Series) -> Array | None:
+    if "probability" not in frame.columns or (frame["probability"].is_null() | again).all():
         return None
     values = _numbers(frame, "probability", where)
-    wrong = values.is_null() | ~((values > 0) & (values <= 1))
+    wrong = (values.is_null() | ~((values > 0) & (values <= 1))) & ~again
     _refuse(wrong, frame, "probability", where, "a number in (0, 1], in every row or in none")
     return values.to_numpy()[order]
 

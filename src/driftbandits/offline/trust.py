@@ -68,6 +68,8 @@ def evidence(log: Log, logged: str | None = None, missing: float | None = None) 
     """
     probability = _probability(log, logged)
     notes = []
+    if log.again:
+        notes.append(f"{log.again:,} Decisions gave a unit the arm that it had and are left out: nothing was chosen")
     rewards, came = log.rewards, np.isfinite(log.rewards)
     if not came.all():
         count = f"{(~came).sum():,} of {len(log):,} rewards never came"
