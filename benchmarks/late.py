@@ -17,7 +17,7 @@ import driftbandits as db
 from driftbandits._common.tables import print_table
 
 DAY = 86_400.0
-DAYS, A_DAY, SEEDS = 12, 1_500, 8
+DAYS, A_DAY, SEEDS = 9, 1_500, 5
 PERIOD = 6.0
 """Days until the rates are what they were."""
 WAYS: dict[str, dict[str, Any]] = {
