@@ -14,6 +14,19 @@ from in_process import ARMS, serving
 from waiting import PATIENCE
 
 
+def test_late_is_declared_and_changed_over_http(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path / 'store.db'}") as running, Client(running.url, patience=PATIENCE) as client:
+        shop = client.open("shop", arms=ARMS, late=True)
+        shop.tell_many(dict.fromkeys(shop.ask_many(5), 1.0))
+        assert (client.experiment("shop")["late"], running.held("shop").session.late) == (True, True)
+        with pytest.raises(InputError, match="late=True is for policies"):
+            client.change("shop", policy="SnoozeIt", policy_settings={"horizon": 100_000, "drift": 1e-5})
+        assert not client.change("shop", late=False)["late"]
+        assert client.change("shop", timeout=None, default_reward=None)["first"]["late"]
+        with pytest.raises(InputError, match="late=True needs a timeout"):
+            client.change("shop", late=True)
+
+
 def test_a_shop_changes_its_arms_and_its_policy(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     with serving(url) as running, Client(running.url, patience=PATIENCE) as client:

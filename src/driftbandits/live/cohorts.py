@@ -35,10 +35,11 @@ class Cohorts:
 
     ``law`` is F at each age of ``bounds``: the probability that a reward which comes before the timeout has come by
     that age. A delay is seen only if it is shorter than its Decision's age, so young Decisions show short delays only.
-    Of the rewards of Decisions that are at least b_j old, let D_j have come by age b_j, and N_j of them after age b_(j-1). The
-    probability that a delay of at most b_j is longer than b_(j-1) is then about N_j/D_j, whatever the traffic was and
-    however conversion rates moved, and F(b_i) is the product of 1 - N_j/D_j over all j > i: the product-limit estimator
-    for delays that are truncated on the right (Lynden-Bell 1971, Woodroofe 1985). Between the b_j it is a line.
+    Of the rewards of Decisions that are at least b_j old, let D_j have come by age b_j, and N_j of them after age
+    b_(j-1). The probability that a delay of at most b_j is longer than b_(j-1) is then about N_j/D_j, whatever the
+    traffic was and however conversion rates moved, and F(b_i) is the product of 1 - N_j/D_j over all j > i: the
+    product-limit estimator for delays that are truncated on the right (Lynden-Bell 1971, Woodroofe 1985). Between the
+    b_j it is a line.
 
     While the experiment is younger than its timeout, later delays are unknown, and F is that of delays up to its age.
     """
@@ -91,7 +92,7 @@ class Cohorts:
                 self.counts = np.append(self.counts, np.zeros_like(self.counts), axis=0)
                 self.delays = np.append(self.delays, np.zeros_like(self.delays), axis=0)
             self._merge()
-            if time - self.renewed >= min(self.timeout / RENEWALS, (self.renewed - self.since) / 16):
+            if self._is_old(time):
                 self.law, self.renewed = self.estimate(time), time
         self.counts[len(self.last) - 1, ASKED, arm] += 1
         self.last[-1] = time
@@ -127,14 +128,19 @@ class Cohorts:
         late = self.done + (delays * watched).sum(axis=0)
         all_of_them = self.done.cumsum() + (delays.cumsum(axis=1) * watched).sum(axis=0)
         guess = PRIOR * np.minimum(self.bounds / max(now - self.since, self.tick), 1.0)
-        hazard = (late + np.diff(guess, prepend=0.0)) / (all_of_them + guess)
+        hazard = (late + np.diff(guess, prepend=0.0)) / np.maximum(all_of_them + guess, 1e-300)
         kept = np.cumprod((1.0 - hazard)[::-1])[::-1]
         return np.append(kept[1:], 1.0)
+
+    def _is_old(self, now: float) -> bool:
+        """Whether the law should be estimated anew."""
+        return now - self.renewed >= min(self.timeout / RENEWALS, (self.renewed - self.since) / 16)
 
     def weights(self, now: float) -> Array:
         """F at the age of each cohort."""
         ages = now - (np.array(self.first) + np.array(self.last)) / 2.0
-        found: Array = np.interp(ages, np.append(0.0, self.bounds), np.append(0.0, self.law))
+        law = self.estimate(now) if self._is_old(now) else self.law  # kept with the next ask: to look changes nothing
+        found: Array = np.interp(ages, np.append(0.0, self.bounds), np.append(0.0, law))
         return found
 
     def missing(self, now: float) -> Array:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ArmChanged, Forced, PolicyChanged
+from driftbandits.live.decisions import ArmChanged, Counted, Forced, PolicyChanged, Told
 from driftbandits.policies import UCB1, AutoTS
 from driftbandits.testing.contract.base import ARMS, StoreTests, fold, refused
 
@@ -53,6 +53,36 @@ class ChangeTests(StoreTests):
             assert store.export(name, Path(folder) / "log.csv") == 41
             assert ",new," in (Path(folder) / "log.csv").read_text()
         assert store.check() == []
+
+    def test_silence_that_was_learnt_ahead_is_in_the_log(self) -> None:
+        store = self.store()
+        name = self.new(store, timeout=60.0, default_reward=0.0, late=True, policy=UCB1())
+        writer = store.acquire(name)
+        live, now = writer.session, [writer.session.clock() - 90.0]
+        live.clock = lambda: now[0]
+        for _ in range(40):
+            decisions = live.ask_many(5)
+            now[0] += 2.0
+            live.tell_many({decisions[0]: 1.0})
+        live.change(late=False)
+        live.change(late=True)
+        store.append([(writer, live.journal or [])])
+        live.journal = []
+        assert any(isinstance(event, Counted) for event in store.events(name))
+        assert store.experiment(name).late
+        assert store.experiment(name).session().late
+        assert fold(store, name).snapshot() == live.snapshot()
+        store.snapshot(writer)
+        told = next(event.step for event in store.events(name) if isinstance(event, Told))
+        writer = store.correct(writer, [(told, 0.0)])  # a refund
+        assert fold(store, name).snapshot() == writer.session.snapshot()
+        with tempfile.TemporaryDirectory() as folder:
+            assert store.export(name, Path(folder) / "log.csv") == 200
+            rows = (Path(folder) / "log.csv").read_text().splitlines()[1:]
+        kinds = [row.split(",")[7] for row in rows]
+        assert set(kinds) == {"told", "default", "corrected", ""}, "what is open is open, learnt ahead or not"
+        assert store.check() == []
+        store.release(writer)
 
     def test_title_and_drift_can_change(self) -> None:
         store = self.store()
