@@ -27,6 +27,7 @@ from driftbandits.policies._parts.learnt_noise import (
     pooled_noise,
     switched_share,
     switching_after,
+    total,
 )
 from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
@@ -34,6 +35,8 @@ from driftbandits.policies.base import Policy, Records, records
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
 """Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
+MEAN, SPREAD, WEIGHT, PART = 0, 8, 16, 24
+"""Where things of one arm lie in the room for computing, so that one instruction serves several filters."""
 
 
 class AutoTSState(NamedTuple):
@@ -44,7 +47,7 @@ class AutoTSState(NamedTuple):
     walk: Array
     prior: Array
     pool: Array
-    squares: Array
+    room: Array
     mean: Array
     spread: Array
     weight: Array
@@ -119,7 +122,7 @@ class AutoTS(Policy):
             walk,
             prior,
             prior.copy(),
-            np.zeros(FILTERS),
+            np.zeros(4 * FILTERS),
             np.zeros(every_arm),
             np.zeros(every_arm),
             np.tile(prior, (n_arms, 1)),
@@ -168,7 +171,7 @@ class AutoTS(Policy):
             if arm.last == 0:
                 return index
             away = run.t + 1 - arm.last
-            chosen = _draw_filter(state, index, switched_share(run.switching, away), rng.random())
+            chosen = _draw_filter(state, index, run.switching * away, rng.random())
             spread = state.spread[index, chosen] + state.walk[chosen] * away
             mean = state.mean[index, chosen]
             drawn = draw_mean(run, arm, mean, spread, rng)
@@ -199,74 +202,122 @@ def _steady_gain(walk: float) -> float:
 
 
 @kernel
-def _draw_filter(state: AutoTSState, arm: int, switched: float, uniform: float) -> int:
-    """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own."""
-    from_pool = uniform < switched
-    weights = state.pool if from_pool else state.weight[arm]
-    left = uniform / switched if from_pool else (uniform - switched) / (1.0 - switched)
-    for j in range(FILTERS - 1):
-        left -= weights[j]
-        if left < 0.0:
-            return j
-    return FILTERS - 1
+def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> int:
+    """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own.
+
+    ``odds`` are those of the pool against the arm's own. Which filter it is can hardly be guessed, and a branch that
+    was guessed wrong costs more than all of this: so halves are chosen by arithmetic.
+    """
+    weights, left = state.weight[arm], uniform * (1.0 + odds) - odds
+    if left < 0.0:
+        weights, left = state.pool, left / odds + 1.0
+    upper = left >= (weights[0] + weights[1]) + (weights[2] + weights[3])
+    left -= upper * ((weights[0] + weights[1]) + (weights[2] + weights[3]))
+    j = 4 * upper
+    upper = left >= weights[j] + weights[j + 1]
+    left -= upper * (weights[j] + weights[j + 1])
+    j += 2 * upper
+    return j + (left >= weights[j])
 
 
 @kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
-    run, mine = state.run[0], state.arms[arm]
-    walk, prior, pool, expected = state.walk, state.prior, state.pool, state.squares
-    mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
+    run, mine, room = state.run[0], state.arms[arm], state.room
     away = run.t - mine.last
-    switched = switched_share(run.switching, away)
-    center = 0.0
-    for j in range(FILTERS):
-        center += weight[j] * mean[j]
+    _take_out(state.mean[arm], state.spread[arm], state.weight[arm], room)
+    center = total(room, PART, FILTERS)
     noise, precision = arm_noise(run, mine), 0.0
     if noise > ROUNDING * center * center:
         precision = 1.0 / noise
         limit = max(math.sqrt(noise * (mine.pulls + POOLED_PULLS)), 2.0 * abs(center - run.center))
         if not run.coin:
             reward = min(max(reward, center - limit), center + limit)
-    coin, success = run.coin, reward == run.high
-    per_range = 1.0 / (run.high - run.low) if coin else 0.0
-    width = 0.0
-    for j in range(FILTERS):
-        width += weight[j] * (spread[j] + (mean[j] - center) ** 2 * precision)
-    tail = precision / TAIL
-    for j in range(FILTERS):
-        received = switched * pool[j]
-        before = (1.0 - switched) * weight[j] + received
-        share = received / before
-        offset = center - mean[j]
-        error = reward - mean[j] - share * offset
-        c = spread[j] + share * (width - spread[j] + (1.0 - share) * offset * offset * precision) + walk[j] * away
-        scale = 1.0 / (1.0 + c)
-        square = error * error * scale
-        if coin:
-            p = min(max((reward - error - run.low) * per_range, 0.0), 1.0)
-            density = ((p if success else 1.0 - p) + c) / (1.0 + 2.0 * c)
-        else:
-            root = max(1.0 / (1.0 + square * tail), LEAST_ROOT)
-            root *= root
-            root *= root
-            root *= root
-            root *= root
-            density = root * root * math.sqrt(scale)
-        mean[j] = reward - scale * error
-        spread[j] = c * scale
-        weight[j] = before * density
-        pool[j] *= density
-        expected[j] = before * square
-    total, pool_total, squares = 0.0, 0.0, 0.0
-    for j in range(FILTERS):
-        total += weight[j]
-        pool_total += pool[j]
-        squares += expected[j]
-    own, others, lost = 1.0 / total, (1.0 - run.switching) / pool_total, run.switching
-    for j in range(FILTERS):
-        weight[j] *= own
-        pool[j] = others * pool[j] + lost * prior[j]
+    _receive(state.pool, state.walk, room, switched_share(run.switching, away), float(away), center, precision)
+    if run.coin:
+        _predict_coin(state.pool, room, reward == run.high, run.low, 1.0 / (run.high - run.low))
+    else:
+        _predict(state.pool, room, reward, precision / TAIL)
+    squares = _follow(state.mean[arm], state.spread[arm], room, reward)
+    _weigh(state.weight[arm], state.pool, state.prior, room, run.switching)
     mine.pulls = min(mine.pulls + 1.0, MEMORY)
     mine.noise += (squares - mine.noise) / mine.pulls
     return reward
+
+
+@kernel
+def _take_out(mean: Array, spread: Array, weight: Array, room: Array) -> None:
+    """Lay what is known of an arm side by side."""
+    for j in range(len(mean)):
+        room[MEAN + j] = mean[j]
+        room[SPREAD + j] = spread[j]
+        room[WEIGHT + j] = weight[j]
+        room[PART + j] = weight[j] * mean[j]
+
+
+@kernel
+def _receive(
+    pool: Array, walk: Array, room: Array, switched: float, away: float, center: float, precision: float
+) -> None:
+    """Give a share of the weights to the pool's; what receives weight is merged with what comes with it."""
+    for j in range(len(pool)):
+        offset = room[MEAN + j] - center
+        room[PART + j] = room[WEIGHT + j] * (room[SPREAD + j] + offset * offset * precision)
+    width = total(room, PART, FILTERS)
+    for j in range(len(pool)):
+        received = switched * pool[j]
+        before = (1.0 - switched) * room[WEIGHT + j] + received
+        share = received / before
+        offset = center - room[MEAN + j]
+        c = room[SPREAD + j]
+        room[WEIGHT + j] = before
+        room[MEAN + j] += share * offset
+        room[SPREAD + j] = c + share * (width - c + (1.0 - share) * offset * offset * precision) + walk[j] * away
+
+
+@kernel
+def _predict(pool: Array, room: Array, reward: float, tail: float) -> None:
+    """The density of the reward, for each filter."""
+    for j in range(len(pool)):
+        error = reward - room[MEAN + j]
+        scale = 1.0 / (1.0 + room[SPREAD + j])
+        root = max(1.0 / (1.0 + error * error * scale * tail), LEAST_ROOT)
+        root *= root
+        root *= root
+        root *= root
+        root *= root
+        room[PART + j] = root * root * math.sqrt(scale)
+
+
+@kernel
+def _predict_coin(pool: Array, room: Array, success: bool, low: float, per_range: float) -> None:
+    """The probability of what the coin showed, for each filter."""
+    sign, start = (1.0, 0.0) if success else (-1.0, 1.0)
+    for j in range(len(pool)):
+        p = min(max((room[MEAN + j] - low) * per_range, 0.0), 1.0)
+        c = room[SPREAD + j]
+        room[PART + j] = (start + sign * p + c) / (1.0 + 2.0 * c)
+
+
+@kernel
+def _follow(mean: Array, spread: Array, room: Array, reward: float) -> float:
+    """Every filter learns; returns the square that the noise learns."""
+    for j in range(len(mean)):
+        error = reward - room[MEAN + j]
+        scale = 1.0 / (1.0 + room[SPREAD + j])
+        mean[j] = reward - scale * error
+        spread[j] = room[SPREAD + j] * scale
+        room[SPREAD + j] = room[WEIGHT + j] * (error * error * scale)
+    return total(room, SPREAD, FILTERS)
+
+
+@kernel
+def _weigh(weight: Array, pool: Array, prior: Array, room: Array, switching: float) -> None:
+    """Weights, and those of the pool, are multiplied by the densities and sum to one again; the pool's move back."""
+    for j in range(len(pool)):
+        room[WEIGHT + j] *= room[PART + j]
+        room[PART + j] *= pool[j]
+    own, others = 1.0 / total(room, WEIGHT, FILTERS), (1.0 - switching) / total(room, PART, FILTERS)
+    for j in range(len(pool)):
+        weight[j] = own * room[WEIGHT + j]
+        pool[j] = others * room[PART + j] + switching * prior[j]

@@ -34,7 +34,6 @@ from driftbandits.policies._parts.bank import (
     new_bank,
     shake,
     slope_ahead,
-    total,
 )
 from driftbandits.policies._parts.belief import Belief, Crossing, gaussian_belief
 from driftbandits.policies._parts.learnt_noise import (
@@ -49,6 +48,7 @@ from driftbandits.policies._parts.learnt_noise import (
     pooled_noise,
     switched_share,
     switching_after,
+    total,
 )
 from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
@@ -283,7 +283,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[MEAN + j] = p
             shared[VARIANCE + j] = c * kept
             shared[PART + j] = weight * coin_bound(p, square * c * kept)
-        bound = total(shared, PART)
+        bound = total(shared, PART, FILTERS)
     else:
         base = row[MEAN]
         for j in range(2 * half(row)):
@@ -292,7 +292,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             variance = (noise + offset * offset * unsure) * shared[SPREAD + j]
             shared[VARIANCE + j] = variance
             shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
-        bound = base + total(shared, PART)
+        bound = base + total(shared, PART, FILTERS)
     if away > run.looks:
         for j in range(FILTERS):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]

@@ -22,6 +22,7 @@ from driftbandits.policies._parts.learnt_noise import (
     TAIL,
     arm_noise,
     switched_share,
+    total,
 )
 
 WALKS, SLOPES, FILTERS = 8, 8, 16
@@ -68,18 +69,6 @@ def half(row: Array) -> int:
     """The number of walks, which is that of slopes: 8. A length that the compiler knows it unrolls, filter by filter;
     one that it reads from the row it leaves a loop, and computes four filters at a time."""
     return len(row) // (ROW // WALKS)
-
-
-@kernel
-def total(values: Array, at: int) -> float:
-    """The sum over all filters, in four sums that do not wait for each other."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for j in range(0, FILTERS, 4):
-        a += values[at + j]
-        b += values[at + j + 1]
-        c += values[at + j + 2]
-        d += values[at + j + 3]
-    return (a + b) + (c + d)
 
 
 @kernel
@@ -140,7 +129,7 @@ def learn(run: Any, mine: Any, row: Array, shared: Array, reward: float) -> floa
     _age_slopes(row, shared, away)
     for j in range(2 * half(row)):
         shared[PART + j] = row[WEIGHT + j] * row[MEAN + j]
-    center = total(shared, PART)
+    center = total(shared, PART, FILTERS)
     noise, precision = arm_noise(run, mine), 0.0
     if noise > ROUNDING * center * center:
         precision = 1.0 / noise
@@ -165,7 +154,7 @@ def shake(run: Any, mine: Any, row: Array, shared: Array) -> None:
     """After an alarm: an arm gives half of its weights to the watch's, and what comes with them is less certain."""
     for j in range(2 * half(row)):
         shared[PART + j] = row[WEIGHT + j] * row[MEAN + j]
-    center, noise = total(shared, PART), arm_noise(run, mine)
+    center, noise = total(shared, PART, FILTERS), arm_noise(run, mine)
     precision = 1.0 / noise if noise > ROUNDING * center * center else 0.0
     for j in range(FILTERS):  # for a moment the watch is the pool
         shared[VARIANCE + j], shared[POOL + j] = shared[POOL + j], shared[WATCH + j]
@@ -188,7 +177,7 @@ def _watch(row: Array, shared: Array, hazard: float) -> None:
     """The watch's weights learn from the densities, and none gets smaller than ``hazard``."""
     for j in range(half(row)):
         shared[WATCH + j] *= shared[PART + j]
-    own = 1.0 / total(shared, WATCH)
+    own = 1.0 / total(shared, WATCH, FILTERS)
     for j in range(half(row)):
         shared[WATCH + j] = own * shared[WATCH + j] + hazard
 
@@ -202,7 +191,7 @@ def _receive(row: Array, shared: Array, switched: float, center: float, precisio
     for j in range(2 * half(row)):
         offset = row[MEAN + j] - center
         shared[PART + j] = row[WEIGHT + j] * (row[SPREAD + j] + offset * offset * precision)
-    width = total(shared, PART) + wider
+    width = total(shared, PART, FILTERS) + wider
     for j in range(2 * half(row)):
         received = switched * shared[POOL + j]
         before = (1.0 - switched) * row[WEIGHT + j] + received
@@ -263,13 +252,13 @@ def _follow(row: Array, shared: Array, reward: float) -> float:
         row[SPREAD + j] *= scale
         row[WEIGHT + j] *= density
         shared[POOL + j] *= density
-    return total(shared, PART)
+    return total(shared, PART, FILTERS)
 
 
 @kernel
 def _weigh(row: Array, shared: Array, switching: float) -> None:
     """Weights sum to one again, and the pool's move back to the prior."""
-    own, others = 1.0 / total(row, WEIGHT), (1.0 - switching) / total(shared, POOL)
+    own, others = 1.0 / total(row, WEIGHT, FILTERS), (1.0 - switching) / total(shared, POOL, FILTERS)
     for j in range(2 * half(row)):
         row[WEIGHT + j] *= own
         shared[POOL + j] = others * shared[POOL + j] + switching * shared[PRIOR + j]
