@@ -11,6 +11,7 @@ import numpy as np
 from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_whole
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
+from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies.base import Policy
 
 FORGOTTEN = 1e-8
@@ -86,8 +87,7 @@ class DSTS(Policy):
                 mean /= count
                 deviation = min(1.0 / math.sqrt(count), self.cap)
             drawn = mean + deviation * rng.standard_normal()
-            if drawn > best_draw:
-                best, best_draw = arm, drawn
+            best, best_draw = keep_largest(best, best_draw, arm, drawn)
         return best
 
     def update(self, state: DiscountState, arm: int, reward: float) -> None:

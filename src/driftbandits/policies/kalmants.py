@@ -10,6 +10,7 @@ import numpy as np
 
 from driftbandits._common.checks import check_drift
 from driftbandits.policies._parts.belief import Belief, gaussian_belief
+from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies._parts.posteriors import beta_moments, check_posterior, draw_beta, success
 from driftbandits.policies.base import Policy, Records, records
 
@@ -94,8 +95,7 @@ class KalmanTS(Policy):
                 drawn = draw_beta(arm.estimate / spread, (1.0 - arm.estimate) / spread, rng)
             else:
                 drawn = arm.estimate + self.sigma * math.sqrt(spread) * rng.standard_normal()
-            if drawn > largest:
-                best, largest = index, drawn
+            best, largest = keep_largest(best, largest, index, drawn)
         return best
 
     def update(self, state: KalmanTSState, arm: int, reward: float) -> None:

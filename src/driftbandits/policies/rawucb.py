@@ -11,6 +11,7 @@ import numpy as np
 from driftbandits._common.checks import check_between
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, has_room, new_pool, new_vertices, push_vertex, with_room
+from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -95,8 +96,7 @@ class RAWUCB(Policy):
             if state.arms[arm].count == 0:
                 return arm
             index = _least_bound(state, arm, radius, best_index)
-            if index > best_index:
-                best, best_index = arm, index
+            best, best_index = keep_largest(best, best_index, arm, index)
         return best
 
     def update(self, state: RAWUCBState, arm: int, reward: float) -> None:

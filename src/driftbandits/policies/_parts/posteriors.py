@@ -9,6 +9,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_choice
 from driftbandits._compile.kernels import is_on, kernel
+from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies.base import Records
 
 POSTERIORS = ("gaussian", "beta")
@@ -33,8 +34,7 @@ def highest_beta(arms: Records, scale: float, rng: np.random.Generator) -> int:
         if is_on(arms, arm):
             successes = scale * arms[arm].total
             drawn = draw_beta(successes, scale * arms[arm].count - successes, rng)
-            if drawn > best_draw:
-                best, best_draw = arm, drawn
+            best, best_draw = keep_largest(best, best_draw, arm, drawn)
     return best
 
 
@@ -87,6 +87,5 @@ def highest_gaussian(arms: Records, scale: float, prior_pulls: float, sigma: flo
             if n == 0.0:
                 return arm
             drawn = scale * arms[arm].total / n + sigma / math.sqrt(n) * rng.standard_normal()
-            if drawn > best_draw:
-                best, best_draw = arm, drawn
+            best, best_draw = keep_largest(best, best_draw, arm, drawn)
     return best

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from driftbandits._compile.kernels import is_on, kernel
+from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies.base import Records
 
 
@@ -21,6 +22,5 @@ def highest_index(arms: Records, width: float) -> int:
                 return arm
             share = 1.0 / count
             index = arms[arm].total * share + math.sqrt(width * share)
-            if index > best_index:
-                best, best_index = arm, index
+            best, best_index = keep_largest(best, best_index, arm, index)
     return best
