@@ -10,6 +10,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
+from driftbandits._compile.lowlevel import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
 from driftbandits.policies._parts.learnt_noise import (
     ARM,
@@ -35,7 +36,7 @@ from driftbandits.policies.base import Policy, Records, records
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
 """Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
-MEAN, SPREAD, WEIGHT, PART = 0, 8, 16, 24
+MEAN, SPREAD, WEIGHT, SHARED, SQUARE, ROOM = 0, 8, 16, 24, 32, 40
 """Where things of one arm lie in the room for computing, so that one instruction serves several filters."""
 
 
@@ -47,7 +48,6 @@ class AutoTSState(NamedTuple):
     walk: Array
     prior: Array
     pool: Array
-    room: Array
     mean: Array
     spread: Array
     weight: Array
@@ -122,7 +122,6 @@ class AutoTS(Policy):
             walk,
             prior,
             prior.copy(),
-            np.zeros(4 * FILTERS),
             np.zeros(every_arm),
             np.zeros(every_arm),
             np.tile(prior, (n_arms, 1)),
@@ -223,101 +222,84 @@ def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> i
 @kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
-    run, mine, room = state.run[0], state.arms[arm], state.room
-    away = run.t - mine.last
-    _take_out(state.mean[arm], state.spread[arm], state.weight[arm], room)
-    center = total(room, PART, FILTERS)
-    noise, precision = arm_noise(run, mine), 0.0
-    if noise > ROUNDING * center * center:
-        precision = 1.0 / noise
-        limit = max(math.sqrt(noise * (mine.pulls + POOLED_PULLS)), 2.0 * abs(center - run.center))
-        if not run.coin:
-            reward = min(max(reward, center - limit), center + limit)
-    _receive(state.pool, state.walk, room, switched_share(run.switching, away), float(away), center, precision)
-    if run.coin:
-        _predict_coin(state.pool, room, reward == run.high, run.low, 1.0 / (run.high - run.low))
-    else:
-        _predict(state.pool, room, reward, precision / TAIL)
-    squares = _follow(state.mean[arm], state.spread[arm], room, reward)
-    _weigh(state.weight[arm], state.pool, state.prior, room, run.switching)
+    run, mine, part = state.run[0], state.arms[arm], workspace(ROOM)
+    center, within, between = _mixture(state.mean[arm], state.spread[arm], state.weight[arm], part)
+    squares, pulls = mine.pulls * mine.noise + POOLED_PULLS * run.noise, mine.pulls + POOLED_PULLS
+    precision = pulls / squares if squares > ROUNDING * center * center * pulls else 0.0
+    if precision > 0.0 and run.coin == 0 and (reward - center) * (reward - center) > squares:
+        limit = max(math.sqrt(squares), 2.0 * abs(center - run.center))
+        reward = min(max(reward, center - limit), center + limit)
+    _predict(state, arm, part, center, within + between * precision, precision, reward)
+    _take_over(state.mean[arm], state.spread[arm], part)
+    _weigh(state.weight[arm], state.pool, state.prior, part, run.switching)
     mine.pulls = min(mine.pulls + 1.0, MEMORY)
-    mine.noise += (squares - mine.noise) / mine.pulls
+    mine.noise += (total(part, SQUARE, FILTERS) - mine.noise) / mine.pulls
     return reward
 
 
 @kernel
-def _take_out(mean: Array, spread: Array, weight: Array, room: Array) -> None:
-    """Lay what is known of an arm side by side."""
+def _mixture(mean: Array, spread: Array, weight: Array, part: Array) -> tuple[float, float, float]:
+    """The mean of an arm's filters by weight, their mean variance, and the variance of their means."""
+    base = mean[0]
     for j in range(len(mean)):
-        room[MEAN + j] = mean[j]
-        room[SPREAD + j] = spread[j]
-        room[WEIGHT + j] = weight[j]
-        room[PART + j] = weight[j] * mean[j]
+        offset = mean[j] - base
+        part[MEAN + j] = weight[j] * offset
+        part[SQUARE + j] = weight[j] * offset * offset
+        part[SPREAD + j] = weight[j] * spread[j]
+    shift = total(part, MEAN, FILTERS)
+    between = max(total(part, SQUARE, FILTERS) - shift * shift, 0.0)
+    return base + shift, total(part, SPREAD, FILTERS), between
 
 
 @kernel
-def _receive(
-    pool: Array, walk: Array, room: Array, switched: float, away: float, center: float, precision: float
+def _predict(
+    state: AutoTSState, arm: int, part: Array, center: float, width: float, precision: float, reward: float
 ) -> None:
-    """Give a share of the weights to the pool's; what receives weight is merged with what comes with it."""
-    for j in range(len(pool)):
-        offset = room[MEAN + j] - center
-        room[PART + j] = room[WEIGHT + j] * (room[SPREAD + j] + offset * offset * precision)
-    width = total(room, PART, FILTERS)
+    """What every filter knows after the reward, how likely it had been to the filter, and the square of the error."""
+    run, pool, walk = state.run[0], state.pool, state.walk
+    mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
+    steps = run.t - state.arms[arm].last
+    away, switched = float(steps), switched_share(run.switching, steps)
+    coin, success, low = run.coin, reward == run.high, run.low
+    per_range = 1.0 / (run.high - run.low) if coin else 0.0
+    tail = precision * (1.0 / TAIL)
     for j in range(len(pool)):
         received = switched * pool[j]
-        before = (1.0 - switched) * room[WEIGHT + j] + received
+        before = (1.0 - switched) * weight[j] + received
         share = received / before
-        offset = center - room[MEAN + j]
-        c = room[SPREAD + j]
-        room[WEIGHT + j] = before
-        room[MEAN + j] += share * offset
-        room[SPREAD + j] = c + share * (width - c + (1.0 - share) * offset * offset * precision) + walk[j] * away
+        offset = center - mean[j]
+        error = reward - mean[j] - share * offset
+        c = spread[j] + share * (width - spread[j] + (1.0 - share) * offset * offset * precision) + walk[j] * away
+        scale = 1.0 / (1.0 + c)
+        square = error * error
+        if coin:
+            p = min(max((reward - error - low) * per_range, 0.0), 1.0)
+            density = ((p if success else 1.0 - p) + c) / (1.0 + 2.0 * c)
+        else:
+            root = max((1.0 + c) / (1.0 + c + square * tail), LEAST_ROOT)
+            root *= root
+            root *= root
+            root *= root
+            root *= root
+            density = root * root * math.sqrt(scale)
+        part[MEAN + j] = reward - scale * error
+        part[SPREAD + j] = c * scale
+        part[WEIGHT + j] = before * density
+        part[SHARED + j] = pool[j] * density
+        part[SQUARE + j] = before * (square * scale)
 
 
 @kernel
-def _predict(pool: Array, room: Array, reward: float, tail: float) -> None:
-    """The density of the reward, for each filter."""
-    for j in range(len(pool)):
-        error = reward - room[MEAN + j]
-        scale = 1.0 / (1.0 + room[SPREAD + j])
-        root = max(1.0 / (1.0 + error * error * scale * tail), LEAST_ROOT)
-        root *= root
-        root *= root
-        root *= root
-        root *= root
-        room[PART + j] = root * root * math.sqrt(scale)
-
-
-@kernel
-def _predict_coin(pool: Array, room: Array, success: bool, low: float, per_range: float) -> None:
-    """The probability of what the coin showed, for each filter."""
-    sign, start = (1.0, 0.0) if success else (-1.0, 1.0)
-    for j in range(len(pool)):
-        p = min(max((room[MEAN + j] - low) * per_range, 0.0), 1.0)
-        c = room[SPREAD + j]
-        room[PART + j] = (start + sign * p + c) / (1.0 + 2.0 * c)
-
-
-@kernel
-def _follow(mean: Array, spread: Array, room: Array, reward: float) -> float:
-    """Every filter learns; returns the square that the noise learns."""
+def _take_over(mean: Array, spread: Array, part: Array) -> None:
     for j in range(len(mean)):
-        error = reward - room[MEAN + j]
-        scale = 1.0 / (1.0 + room[SPREAD + j])
-        mean[j] = reward - scale * error
-        spread[j] = room[SPREAD + j] * scale
-        room[SPREAD + j] = room[WEIGHT + j] * (error * error * scale)
-    return total(room, SPREAD, FILTERS)
+        mean[j] = part[MEAN + j]
+        spread[j] = part[SPREAD + j]
 
 
 @kernel
-def _weigh(weight: Array, pool: Array, prior: Array, room: Array, switching: float) -> None:
-    """Weights, and those of the pool, are multiplied by the densities and sum to one again; the pool's move back."""
+def _weigh(weight: Array, pool: Array, prior: Array, part: Array, switching: float) -> None:
+    """Weights, and those of the pool, sum to one again; the pool's move back to the prior."""
+    own, others = 1.0 / total(part, WEIGHT, FILTERS), (1.0 - switching) / total(part, SHARED, FILTERS)
     for j in range(len(pool)):
-        room[WEIGHT + j] *= room[PART + j]
-        room[PART + j] *= pool[j]
-    own, others = 1.0 / total(room, WEIGHT, FILTERS), (1.0 - switching) / total(room, PART, FILTERS)
-    for j in range(len(pool)):
-        weight[j] = own * room[WEIGHT + j]
-        pool[j] = others * room[PART + j] + switching * prior[j]
+        weight[j] = own * part[WEIGHT + j]
+        pool[j] = others * part[SHARED + j] + switching * prior[j]

@@ -34,8 +34,8 @@ ARM = {"last": "i8", "first": "f8", "pulls": "f8", "noise": "f8"}
 @kernel
 def total(values: Array, at: int, count: int) -> float:
     """The sum of ``count`` numbers, a multiple of four, in four sums that do not wait for each other."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for j in range(at, at + count, 4):
+    a, b, c, d = values[at], values[at + 1], values[at + 2], values[at + 3]
+    for j in range(at + 4, at + count, 4):
         a += values[j]
         b += values[j + 1]
         c += values[j + 2]
