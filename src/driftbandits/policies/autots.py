@@ -12,6 +12,7 @@ from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
 from driftbandits._compile.lowlevel import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
+from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies._parts.learnt_noise import (
     ARM,
     LEAST_ROOT,
@@ -174,8 +175,9 @@ class AutoTS(Policy):
             spread = state.spread[index, chosen] + state.walk[chosen] * away
             mean = state.mean[index, chosen]
             drawn = draw_mean(run, arm, mean, spread, rng)
-            if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
-                best, largest = index, drawn
+            if drawn == largest and arm.last < state.arms[best].last:
+                best = index
+            best, largest = keep_largest(best, largest, index, drawn)
         return best
 
     def update(self, state: AutoTSState, arm: int, reward: float) -> None:
@@ -204,19 +206,16 @@ def _steady_gain(walk: float) -> float:
 def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> int:
     """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own.
 
-    ``odds`` are those of the pool against the arm's own. Which filter it is can hardly be guessed, and a branch that
-    was guessed wrong costs more than all of this: so halves are chosen by arithmetic.
+    ``odds`` are those of the pool against the arm's own.
     """
     weights, left = state.weight[arm], uniform * (1.0 + odds) - odds
     if left < 0.0:
         weights, left = state.pool, left / odds + 1.0
-    upper = left >= (weights[0] + weights[1]) + (weights[2] + weights[3])
-    left -= upper * ((weights[0] + weights[1]) + (weights[2] + weights[3]))
-    j = 4 * upper
-    upper = left >= weights[j] + weights[j + 1]
-    left -= upper * (weights[j] + weights[j + 1])
-    j += 2 * upper
-    return j + (left >= weights[j])
+    for j in range(FILTERS - 1):
+        left -= weights[j]
+        if left < 0.0:
+            return j
+    return FILTERS - 1
 
 
 @kernel
