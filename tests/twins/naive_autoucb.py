@@ -28,6 +28,18 @@ class NaiveAutoUCB:
         self.rewards = Remembered()
         self.squares = [Remembered() for _ in range(n_arms)]
         self.arms: list[dict[str, Any] | None] = [None] * n_arms
+        self.begins = [list(self.prior) for _ in range(n_arms)]
+        self.off: set[int] = set()
+
+    def add_arm(self) -> None:
+        """An arm whose weights begin at the pool's of now."""
+        self.values.append(set())
+        self.squares.append(Remembered())
+        self.arms.append(None)
+        self.begins.append(list(self.pool))
+
+    def set_arm(self, arm: int, on: bool) -> None:
+        self.off = self.off - {arm} if on else self.off | {arm}
 
     def noise(self, arm: int) -> float:
         own = self.squares[arm]
@@ -102,12 +114,16 @@ class NaiveAutoUCB:
 
     def indices(self) -> list[float]:
         """What the next choice compares; an arm that was never pulled goes first."""
-        return [math.inf if mine is None else mine["index"] for mine in self.arms]
+        found = [math.inf if mine is None else mine["index"] for mine in self.arms]
+        return [-math.inf if arm in self.off else index for arm, index in enumerate(found)]
 
     def draws(self, rng: np.random.Generator) -> list[float]:
         """What the next choice compares while rewards come late."""
         drawn: list[float] = []
         for arm, mine in enumerate(self.arms):
+            if arm in self.off:
+                drawn.append(-math.inf)
+                continue
             if mine is None:
                 return unpulled_next(drawn, len(self.arms))
             parts = self.parts(arm, self.t + 1 + int(self.late) - mine["last"])
@@ -149,7 +165,7 @@ class NaiveAutoUCB:
         if mine is None:
             x = [np.array([reward, 0.0]) for _ in range(16)]
             P = [np.diag([1.0, 0.0 if j < 8 else self.d[j - 8] ** 2]) for j in range(16)]
-            mine = self.arms[arm] = {"x": x, "P": P, "w": list(self.prior), "due": 0}
+            mine = self.arms[arm] = {"x": x, "P": P, "w": self.begins[arm], "due": 0}
         else:
             reward = self.learn(arm, mine, reward)
         mine["last"] = self.t

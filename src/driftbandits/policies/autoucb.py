@@ -144,13 +144,14 @@ class AutoUCB(Policy):
     """
 
     any_order: ClassVar[bool] = True
+    arms_change: ClassVar[str] = "native"
 
     def init(self, n_arms: int) -> AutoUCBState:
         self.check_arms(n_arms)
         counts = {"turn": "i8", "best": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
         values = {"deviations": "f8", "looks": "f8", "hazard": "f8", "patience": "f8"}
         run = records(1, **RUN, **VALUES, **counts, **values)
-        state = AutoUCBState(run, records(n_arms, **ARM, index="f8", due="i8"), *new_bank(n_arms))
+        state = AutoUCBState(run, records(n_arms, **ARM, index="f8", due="i8", off="i8"), *new_bank(n_arms))
         state.run.deviations, state.run.looks, state.run.hazard, state.run.patience = (
             DEVIATIONS,
             LOOKS,
@@ -158,6 +159,17 @@ class AutoUCB(Policy):
             PATIENCE,
         )
         return state
+
+    def add_arm(self, state: AutoUCBState) -> AutoUCBState:
+        """A new arm is expected to drift as the pool does: its weights are the pool's. Its noise is that of all."""
+        state = super().add_arm(state)
+        state.bank[-1, WEIGHT : WEIGHT + FILTERS] = state.shared[POOL : POOL + FILTERS]
+        state.run.best = _best(state.arms)
+        return state
+
+    def set_arm(self, state: AutoUCBState, arm: int, on: bool) -> None:
+        super().set_arm(state, arm, on)
+        state.run.best = _best(state.arms)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and how long the steepest and the flattest slope are remembered, in steps."""
@@ -216,13 +228,18 @@ class AutoUCB(Policy):
 
 @kernel
 def _best(arms: Records) -> int:
-    """The arm with the highest index; one that was never pulled before all others."""
+    """The arm with the highest index; one that was never pulled before all others; none that is off.
+
+    Whether an arm is off is looked at last, when it would be chosen else: so it costs nothing with many arms.
+    """
     best, largest = 0, -np.inf
     for index in range(len(arms)):
         arm = arms[index]
         if arm.last == 0:
+            if arm.off:
+                continue
             return index
-        if arm.index > largest or (arm.index == largest and arm.last < arms[best].last):
+        if (arm.index > largest or (arm.index == largest and arm.last < arms[best].last)) and arm.off == 0:
             best, largest = index, arm.index
     return best
 
@@ -244,6 +261,8 @@ def _draw(state: AutoUCBState, rng: np.random.Generator) -> int:
     best, largest = 0, -np.inf
     for index in range(len(state.arms)):
         arm, row = state.arms[index], state.bank[index]
+        if arm.off:
+            continue
         if arm.last == 0:
             return index
         steps = run.t + 1 + int(run.late) - arm.last
