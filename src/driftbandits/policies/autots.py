@@ -12,15 +12,12 @@ from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
 from driftbandits._compile.lowlevel import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
+from driftbandits.policies._parts.filters import chance, cut_back, merged, student, total
 from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies._parts.learnt_noise import (
     ARM,
-    LEAST_ROOT,
     MEMORY,
-    POOLED_PULLS,
-    ROUNDING,
     RUN,
-    TAIL,
     VALUES,
     arm_noise,
     count_values,
@@ -29,7 +26,6 @@ from driftbandits.policies._parts.learnt_noise import (
     pooled_noise,
     switched_share,
     switching_after,
-    total,
 )
 from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
@@ -222,70 +218,57 @@ def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> i
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
     run, mine, part = state.run[0], state.arms[arm], workspace(ROOM)
-    center, within, between = _mixture(state.mean[arm], state.spread[arm], state.weight[arm], part)
-    squares, pulls = mine.pulls * mine.noise + POOLED_PULLS * run.noise, mine.pulls + POOLED_PULLS
-    precision = pulls / squares if squares > ROUNDING * center * center * pulls else 0.0
-    if precision > 0.0 and run.coin == 0 and (reward - center) * (reward - center) > squares:
-        limit = max(math.sqrt(squares), 2.0 * abs(center - run.center))
-        reward = min(max(reward, center - limit), center + limit)
-    _predict(state, arm, part, center, within + between * precision, precision, reward)
+    center = _center(state.mean[arm], state.weight[arm], part)
+    learnt, precision = cut_back(run, mine, center, reward)
+    width = _width(state.mean[arm], state.spread[arm], state.weight[arm], part, center, precision)
+    _predict(state, arm, part, center, width, precision, learnt)
     _take_over(state.mean[arm], state.spread[arm], part)
     _weigh(state.weight[arm], state.pool, state.prior, part, run.switching)
     mine.pulls = min(mine.pulls + 1.0, MEMORY)
     mine.noise += (total(part, SQUARE, FILTERS) - mine.noise) / mine.pulls
-    return reward
+    return learnt
 
 
 @kernel
-def _mixture(mean: Array, spread: Array, weight: Array, part: Array) -> tuple[float, float, float]:
-    """The mean of an arm's filters by weight, their mean variance, and the variance of their means."""
-    base = mean[0]
+def _center(mean: Array, weight: Array, part: Array) -> float:
+    """The mean of an arm's filters by weight."""
     for j in range(len(mean)):
-        offset = mean[j] - base
-        part[MEAN + j] = weight[j] * offset
-        part[SQUARE + j] = weight[j] * offset * offset
-        part[SPREAD + j] = weight[j] * spread[j]
-    shift = total(part, MEAN, FILTERS)
-    between = max(total(part, SQUARE, FILTERS) - shift * shift, 0.0)
-    return base + shift, total(part, SPREAD, FILTERS), between
+        part[MEAN + j] = weight[j] * mean[j]
+    return total(part, MEAN, FILTERS)
+
+
+@kernel
+def _width(mean: Array, spread: Array, weight: Array, part: Array, center: float, precision: float) -> float:
+    """The variance of an arm's filters together."""
+    for j in range(len(mean)):
+        offset = mean[j] - center
+        part[SPREAD + j] = weight[j] * (spread[j] + offset * offset * precision)
+    return total(part, SPREAD, FILTERS)
 
 
 @kernel
 def _predict(
     state: AutoTSState, arm: int, part: Array, center: float, width: float, precision: float, reward: float
 ) -> None:
-    """What every filter knows after the reward, how likely it had been to the filter, and the square of the error."""
+    """What every filter knows after the reward, what it and the pool weigh then, and the square of the error."""
     run, pool, walk = state.run[0], state.pool, state.walk
     mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
     steps = run.t - state.arms[arm].last
     away, switched = float(steps), switched_share(run.switching, steps)
     coin, success, low = run.coin, reward == run.high, run.low
     per_range = 1.0 / (run.high - run.low) if coin else 0.0
-    tail = precision * (1.0 / TAIL)
     for j in range(len(pool)):
-        received = switched * pool[j]
-        before = (1.0 - switched) * weight[j] + received
-        share = received / before
-        offset = center - mean[j]
-        error = reward - mean[j] - share * offset
-        c = spread[j] + share * (width - spread[j] + (1.0 - share) * offset * offset * precision) + walk[j] * away
-        scale = 1.0 / (1.0 + c)
-        square = error * error
-        if coin:
-            p = min(max((reward - error - low) * per_range, 0.0), 1.0)
-            density = ((p if success else 1.0 - p) + c) / (1.0 + 2.0 * c)
-        else:
-            root = max((1.0 + c) / (1.0 + c + square * tail), LEAST_ROOT)
-            root *= root
-            root *= root
-            root *= root
-            root *= root
-            density = root * root * math.sqrt(scale)
+        before, m, c, _ = merged(
+            (1.0 - switched) * weight[j], mean[j], spread[j], switched * pool[j], center, width, precision
+        )
+        c += walk[j] * away
+        error = reward - m
+        scale, density = chance((m - low) * per_range, c, success) if coin else student(error, c, precision)
         part[MEAN + j] = reward - scale * error
         part[SPREAD + j] = c * scale
         part[WEIGHT + j] = before * density
         part[SHARED + j] = pool[j] * density
-        part[SQUARE + j] = before * (square * scale)
+        part[SQUARE + j] = before * (error * error * scale)
 
 
 @kernel

@@ -36,6 +36,7 @@ from driftbandits.policies._parts.bank import (
     slope_ahead,
 )
 from driftbandits.policies._parts.belief import Belief, Crossing, gaussian_belief
+from driftbandits.policies._parts.filters import total
 from driftbandits.policies._parts.learnt_noise import (
     ARM,
     POOLED_PULLS,
@@ -48,7 +49,6 @@ from driftbandits.policies._parts.learnt_noise import (
     pooled_noise,
     switched_share,
     switching_after,
-    total,
 )
 from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
@@ -313,9 +313,9 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
         bound = base + total(shared, PART, FILTERS)
     if away > run.looks:
+        draws = away / run.looks
         for j in range(FILTERS):
-            weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
-            chances = away * weight / run.looks
+            chances = draws * (switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j])
             if chances > 1.0:
                 grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
                 chances /= 1.0 + grown * math.log(chances)

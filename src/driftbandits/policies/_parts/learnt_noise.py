@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.posteriors import draw_beta
 from driftbandits.policies.base import Records
@@ -18,29 +17,11 @@ MEMORY = 3e3
 POOLED_PULLS = 100.0
 """How many pulls of its own an arm needs until they count as much for its noise as all arms' together; and how many of
 them count at most for that of all arms."""
-TAIL = 63.0
-"""Degrees of freedom of the predictions; 32 = (63 + 1)/2 is a power of two, so no exponential has to be computed."""
-LEAST_ROOT = 1e-8
-"""Its 32nd power is still a number, so weights never vanish all at once."""
-ROUNDING = 1e-24
-"""Noise below this share of the squared mean is rounding, and tells nothing."""
 
 RUN = {"t": "i8", "switching": "f8", "noise": "f8", "center": "f8", "total_variance": "f8"}
 VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
 """How many different rewards there were, 3 meaning more than two; the first two; whether an arm had both."""
 ARM = {"last": "i8", "first": "f8", "pulls": "f8", "noise": "f8"}
-
-
-@kernel
-def total(values: Array, at: int, count: int) -> float:
-    """The sum of ``count`` numbers, a multiple of four, in four sums that do not wait for each other."""
-    a, b, c, d = values[at], values[at + 1], values[at + 2], values[at + 3]
-    for j in range(at + 4, at + count, 4):
-        a += values[j]
-        b += values[j + 1]
-        c += values[j + 2]
-        d += values[j + 3]
-    return (a + b) + (c + d)
 
 
 @kernel
