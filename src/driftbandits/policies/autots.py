@@ -10,15 +10,14 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
+from driftbandits._compile.lowlevel import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
+from driftbandits.policies._parts.filters import chance, cut_back, merged, student, total
+from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies._parts.learnt_noise import (
     ARM,
-    LEAST_ROOT,
     MEMORY,
-    POOLED_PULLS,
-    ROUNDING,
     RUN,
-    TAIL,
     VALUES,
     arm_noise,
     count_values,
@@ -34,6 +33,8 @@ from driftbandits.policies.base import Policy, Records, records
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
 """Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
+MEAN, SPREAD, WEIGHT, SHARED, SQUARE, ROOM = 0, 8, 16, 24, 32, 40
+"""Where things of one arm lie in the room for computing, so that one instruction serves several filters."""
 
 
 class AutoTSState(NamedTuple):
@@ -44,7 +45,6 @@ class AutoTSState(NamedTuple):
     walk: Array
     prior: Array
     pool: Array
-    squares: Array
     mean: Array
     spread: Array
     weight: Array
@@ -119,7 +119,6 @@ class AutoTS(Policy):
             walk,
             prior,
             prior.copy(),
-            np.zeros(FILTERS),
             np.zeros(every_arm),
             np.zeros(every_arm),
             np.tile(prior, (n_arms, 1)),
@@ -168,12 +167,13 @@ class AutoTS(Policy):
             if arm.last == 0:
                 return index
             away = run.t + 1 - arm.last
-            chosen = _draw_filter(state, index, switched_share(run.switching, away), rng.random())
+            chosen = _draw_filter(state, index, run.switching * away, rng.random())
             spread = state.spread[index, chosen] + state.walk[chosen] * away
             mean = state.mean[index, chosen]
             drawn = draw_mean(run, arm, mean, spread, rng)
-            if drawn > largest or (drawn == largest and arm.last < state.arms[best].last):
-                best, largest = index, drawn
+            if drawn == largest and arm.last < state.arms[best].last:
+                best = index
+            best, largest = keep_largest(best, largest, index, drawn)
         return best
 
     def update(self, state: AutoTSState, arm: int, reward: float) -> None:
@@ -199,11 +199,14 @@ def _steady_gain(walk: float) -> float:
 
 
 @kernel
-def _draw_filter(state: AutoTSState, arm: int, switched: float, uniform: float) -> int:
-    """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own."""
-    from_pool = uniform < switched
-    weights = state.pool if from_pool else state.weight[arm]
-    left = uniform / switched if from_pool else (uniform - switched) / (1.0 - switched)
+def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> int:
+    """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own.
+
+    ``odds`` are those of the pool against the arm's own.
+    """
+    weights, left = state.weight[arm], uniform * (1.0 + odds) - odds
+    if left < 0.0:
+        weights, left = state.pool, left / odds + 1.0
     for j in range(FILTERS - 1):
         left -= weights[j]
         if left < 0.0:
@@ -214,59 +217,71 @@ def _draw_filter(state: AutoTSState, arm: int, switched: float, uniform: float) 
 @kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
-    run, mine = state.run[0], state.arms[arm]
-    walk, prior, pool, expected = state.walk, state.prior, state.pool, state.squares
-    mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
-    away = run.t - mine.last
-    switched = switched_share(run.switching, away)
-    center = 0.0
-    for j in range(FILTERS):
-        center += weight[j] * mean[j]
-    noise, precision = arm_noise(run, mine), 0.0
-    if noise > ROUNDING * center * center:
-        precision = 1.0 / noise
-        limit = max(math.sqrt(noise * (mine.pulls + POOLED_PULLS)), 2.0 * abs(center - run.center))
-        if not run.coin:
-            reward = min(max(reward, center - limit), center + limit)
-    coin, success = run.coin, reward == run.high
-    per_range = 1.0 / (run.high - run.low) if coin else 0.0
-    width = 0.0
-    for j in range(FILTERS):
-        width += weight[j] * (spread[j] + (mean[j] - center) ** 2 * precision)
-    tail = precision / TAIL
-    for j in range(FILTERS):
-        received = switched * pool[j]
-        before = (1.0 - switched) * weight[j] + received
-        share = received / before
-        offset = center - mean[j]
-        error = reward - mean[j] - share * offset
-        c = spread[j] + share * (width - spread[j] + (1.0 - share) * offset * offset * precision) + walk[j] * away
-        scale = 1.0 / (1.0 + c)
-        square = error * error * scale
-        if coin:
-            p = min(max((reward - error - run.low) * per_range, 0.0), 1.0)
-            density = ((p if success else 1.0 - p) + c) / (1.0 + 2.0 * c)
-        else:
-            root = max(1.0 / (1.0 + square * tail), LEAST_ROOT)
-            root *= root
-            root *= root
-            root *= root
-            root *= root
-            density = root * root * math.sqrt(scale)
-        mean[j] = reward - scale * error
-        spread[j] = c * scale
-        weight[j] = before * density
-        pool[j] *= density
-        expected[j] = before * square
-    total, pool_total, squares = 0.0, 0.0, 0.0
-    for j in range(FILTERS):
-        total += weight[j]
-        pool_total += pool[j]
-        squares += expected[j]
-    own, others, lost = 1.0 / total, (1.0 - run.switching) / pool_total, run.switching
-    for j in range(FILTERS):
-        weight[j] *= own
-        pool[j] = others * pool[j] + lost * prior[j]
+    run, mine, part = state.run[0], state.arms[arm], workspace(ROOM)
+    center = _center(state.mean[arm], state.weight[arm], part)
+    learnt, precision = cut_back(run, mine, center, reward)
+    width = _width(state.mean[arm], state.spread[arm], state.weight[arm], part, center, precision)
+    _predict(state, arm, part, center, width, precision, learnt)
+    _take_over(state.mean[arm], state.spread[arm], part)
+    _weigh(state.weight[arm], state.pool, state.prior, part, run.switching)
     mine.pulls = min(mine.pulls + 1.0, MEMORY)
-    mine.noise += (squares - mine.noise) / mine.pulls
-    return reward
+    mine.noise += (total(part, SQUARE, FILTERS) - mine.noise) / mine.pulls
+    return learnt
+
+
+@kernel
+def _center(mean: Array, weight: Array, part: Array) -> float:
+    """The mean of an arm's filters by weight."""
+    for j in range(len(mean)):
+        part[MEAN + j] = weight[j] * mean[j]
+    return total(part, MEAN, FILTERS)
+
+
+@kernel
+def _width(mean: Array, spread: Array, weight: Array, part: Array, center: float, precision: float) -> float:
+    """The variance of an arm's filters together."""
+    for j in range(len(mean)):
+        offset = mean[j] - center
+        part[SPREAD + j] = weight[j] * (spread[j] + offset * offset * precision)
+    return total(part, SPREAD, FILTERS)
+
+
+@kernel
+def _predict(
+    state: AutoTSState, arm: int, part: Array, center: float, width: float, precision: float, reward: float
+) -> None:
+    """What every filter knows after the reward, what it and the pool weigh then, and the square of the error."""
+    run, pool, walk = state.run[0], state.pool, state.walk
+    mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
+    steps = run.t - state.arms[arm].last
+    away, switched = float(steps), switched_share(run.switching, steps)
+    coin, success, low = run.coin, reward == run.high, run.low
+    per_range = 1.0 / (run.high - run.low) if coin else 0.0
+    for j in range(len(pool)):
+        before, m, c, _ = merged(
+            (1.0 - switched) * weight[j], mean[j], spread[j], switched * pool[j], center, width, precision
+        )
+        c += walk[j] * away
+        error = reward - m
+        scale, density = chance((m - low) * per_range, c, success) if coin else student(error, c, precision)
+        part[MEAN + j] = reward - scale * error
+        part[SPREAD + j] = c * scale
+        part[WEIGHT + j] = before * density
+        part[SHARED + j] = pool[j] * density
+        part[SQUARE + j] = before * (error * error * scale)
+
+
+@kernel
+def _take_over(mean: Array, spread: Array, part: Array) -> None:
+    for j in range(len(mean)):
+        mean[j] = part[MEAN + j]
+        spread[j] = part[SPREAD + j]
+
+
+@kernel
+def _weigh(weight: Array, pool: Array, prior: Array, part: Array, switching: float) -> None:
+    """Weights, and those of the pool, sum to one again; the pool's move back to the prior."""
+    own, others = 1.0 / total(part, WEIGHT, FILTERS), (1.0 - switching) / total(part, SHARED, FILTERS)
+    for j in range(len(pool)):
+        weight[j] = own * part[WEIGHT + j]
+        pool[j] = others * part[SHARED + j] + switching * prior[j]

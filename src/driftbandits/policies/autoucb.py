@@ -34,9 +34,9 @@ from driftbandits.policies._parts.bank import (
     new_bank,
     shake,
     slope_ahead,
-    total,
 )
 from driftbandits.policies._parts.belief import Belief, Crossing, gaussian_belief
+from driftbandits.policies._parts.filters import total
 from driftbandits.policies._parts.learnt_noise import (
     ARM,
     POOLED_PULLS,
@@ -304,7 +304,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[MEAN + j] = p
             shared[VARIANCE + j] = c * kept
             shared[PART + j] = weight * coin_bound(p, square * c * kept)
-        bound = total(shared, PART)
+        bound = total(shared, PART, FILTERS)
     else:
         base = row[MEAN]
         for j in range(2 * half(row)):
@@ -313,7 +313,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             variance = (noise + offset * offset * unsure) * shared[SPREAD + j]
             shared[VARIANCE + j] = variance
             shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
-        bound = base + total(shared, PART)
+        bound = base + total(shared, PART, FILTERS)
     if 2.0 * away > run.looks:
         for j in range(FILTERS):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]

@@ -7,22 +7,14 @@ room for what is computed on the way. All variances are in units of the noise's.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies._parts.learnt_noise import (
-    LEAST_ROOT,
-    MEMORY,
-    POOLED_PULLS,
-    ROUNDING,
-    TAIL,
-    arm_noise,
-    switched_share,
-)
+from driftbandits.policies._parts.filters import chance, cut_back, merged, student, total
+from driftbandits.policies._parts.learnt_noise import MEMORY, switched_share
 
 WALKS, SLOPES, FILTERS = 8, 8, 16
 SLOWEST_WALK, WALK_STEP = 2.0**-24, 8.0
@@ -71,18 +63,6 @@ def half(row: Array) -> int:
 
 
 @kernel
-def total(values: Array, at: int) -> float:
-    """The sum over all filters, in four sums that do not wait for each other."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for j in range(0, FILTERS, 4):
-        a += values[at + j]
-        b += values[at + j + 1]
-        c += values[at + j + 2]
-        d += values[at + j + 3]
-    return (a + b) + (c + d)
-
-
-@kernel
 def first_reward(row: Array, shared: Array, reward: float) -> None:
     """All filters of an arm begin at its first reward."""
     for j in range(2 * half(row)):
@@ -117,59 +97,67 @@ def slope_ahead(row: Array, shared: Array, away: float, i: int) -> tuple[float, 
 
 
 @kernel
-def _age_slopes(row: Array, shared: Array, away: float) -> None:
-    """Slopes and their covariances, ``away`` steps on."""
+def _age(row: Array, shared: Array, away: float) -> None:
+    """All filters, ``away`` steps on."""
+    for j in range(half(row)):
+        row[SPREAD + j] += shared[WALK + j] * away
     for i in range(half(row)):
         x = away * shared[FADING + i]
         h = 0.5 * x * x
         kept = 1.0 / (1.0 + x + h)
         reach = away * (1.0 + 0.5 * x) * kept
-        row[SLOPE + i] *= kept
-        row[CROSS + i] = kept * (row[CROSS + i] + reach * row[STEEP + i]) + (
-            shared[RATE + i] * reach * reach * shared[FADING + i]
-        )
-        row[STEEP + i] = kept * kept * (row[STEEP + i] + shared[RATE + i] * (x + h) * (2.0 + x + h))
+        slope, cross, steep, rate = row[SLOPE + i], row[CROSS + i], row[STEEP + i], shared[RATE + i]
+        wander = rate * (away * kept) * (away * kept) * x * (1.0 + 1.25 * x + h)
+        row[MEAN + WALKS + i] += reach * slope
+        row[SPREAD + WALKS + i] += reach * (2.0 * cross + reach * steep) + wander
+        row[SLOPE + i] = kept * slope
+        row[CROSS + i] = kept * (cross + reach * steep) + rate * reach * reach * shared[FADING + i]
+        row[STEEP + i] = kept * kept * (steep + rate * (x + h) * (2.0 + x + h))
+
+
+@kernel
+def _center(row: Array, shared: Array) -> float:
+    """The mean of an arm's filters by weight."""
+    for j in range(2 * half(row)):
+        shared[PART + j] = row[WEIGHT + j] * row[MEAN + j]
+    return total(shared, PART, FILTERS)
+
+
+@kernel
+def _width(row: Array, shared: Array, center: float, precision: float) -> float:
+    """The variance of an arm's filters together."""
+    for j in range(2 * half(row)):
+        offset = row[MEAN + j] - center
+        shared[PART + j] = row[WEIGHT + j] * (row[SPREAD + j] + offset * offset * precision)
+    return total(shared, PART, FILTERS)
 
 
 @kernel
 def learn(run: Any, mine: Any, row: Array, shared: Array, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
     steps = run.t - mine.last
-    away, switched = float(steps), switched_share(run.switching, steps)
-    look_ahead(row, shared, away, row)
-    _age_slopes(row, shared, away)
-    for j in range(2 * half(row)):
-        shared[PART + j] = row[WEIGHT + j] * row[MEAN + j]
-    center = total(shared, PART)
-    noise, precision = arm_noise(run, mine), 0.0
-    if noise > ROUNDING * center * center:
-        precision = 1.0 / noise
-        limit = max(math.sqrt(noise * (mine.pulls + POOLED_PULLS)), 2.0 * abs(center - run.center))
-        if not run.coin:
-            reward = min(max(reward, center - limit), center + limit)
-    _receive(row, shared, switched, center, precision, 0.0)
-    if run.coin:
-        _predict_coin(row, shared, reward == run.high, run.low, 1.0 / (run.high - run.low))
-    else:
-        _predict(row, shared, reward, precision / TAIL)
-    _watch(row, shared, run.hazard)
-    squares = _follow(row, shared, reward)
-    _weigh(row, shared, run.switching)
+    _age(row, shared, float(steps))
+    center = _center(row, shared)
+    learnt, precision = cut_back(run, mine, center, reward)
+    width = _width(row, shared, center, precision)
+    _receive(row, shared, switched_share(run.switching, steps), center, width, precision)
+    _predict(run, row, shared, learnt, precision)
+    _follow_slopes(row, shared)
+    _weigh(row, shared, run.switching, run.hazard)
     mine.pulls = min(mine.pulls + 1.0, MEMORY)
-    mine.noise += (squares - mine.noise) / mine.pulls
-    return reward
+    mine.noise += (total(shared, PART, FILTERS) - mine.noise) / mine.pulls
+    return learnt
 
 
 @kernel
 def shake(run: Any, mine: Any, row: Array, shared: Array) -> None:
     """After an alarm: an arm gives half of its weights to the watch's, and what comes with them is less certain."""
-    for j in range(2 * half(row)):
-        shared[PART + j] = row[WEIGHT + j] * row[MEAN + j]
-    center, noise = total(shared, PART), arm_noise(run, mine)
-    precision = 1.0 / noise if noise > ROUNDING * center * center else 0.0
+    center = _center(row, shared)
+    _, precision = cut_back(run, mine, center, center)
+    width = _width(row, shared, center, precision) + 1.0
     for j in range(FILTERS):  # for a moment the watch is the pool
         shared[VARIANCE + j], shared[POOL + j] = shared[POOL + j], shared[WATCH + j]
-    _receive(row, shared, JUMPED, center, precision, 1.0)
+    _receive(row, shared, JUMPED, center, width, precision)
     for j in range(FILTERS):
         shared[POOL + j] = shared[VARIANCE + j]
 
@@ -184,34 +172,18 @@ def fast_share(shared: Array) -> float:
 
 
 @kernel
-def _watch(row: Array, shared: Array, hazard: float) -> None:
-    """The watch's weights learn from the densities, and none gets smaller than ``hazard``."""
-    for j in range(half(row)):
-        shared[WATCH + j] *= shared[PART + j]
-    own = 1.0 / total(shared, WATCH)
-    for j in range(half(row)):
-        shared[WATCH + j] = own * shared[WATCH + j] + hazard
-
-
-@kernel
-def _receive(row: Array, shared: Array, switched: float, center: float, precision: float, wider: float) -> None:
-    """Give a share of the weights to the pool's; what receives weight is merged with what comes with it.
-
-    What comes has the mean and the variance of all filters together, and ``wider`` variances of the noise more.
-    """
+def _receive(row: Array, shared: Array, switched: float, center: float, width: float, precision: float) -> None:
+    """Give a share of the weights to the pool's; what receives weight is merged with what comes with it."""
     for j in range(2 * half(row)):
-        offset = row[MEAN + j] - center
-        shared[PART + j] = row[WEIGHT + j] * (row[SPREAD + j] + offset * offset * precision)
-    width = total(shared, PART) + wider
-    for j in range(2 * half(row)):
-        received = switched * shared[POOL + j]
-        before = (1.0 - switched) * row[WEIGHT + j] + received
-        share = received / before
-        offset = center - row[MEAN + j]
-        row[WEIGHT + j] = before
-        row[MEAN + j] += share * offset
-        row[SPREAD + j] += share * (width - row[SPREAD + j] + (1.0 - share) * offset * offset * precision)
-        shared[PART + j] = share
+        row[WEIGHT + j], row[MEAN + j], row[SPREAD + j], shared[PART + j] = merged(
+            (1.0 - switched) * row[WEIGHT + j],
+            row[MEAN + j],
+            row[SPREAD + j],
+            switched * shared[POOL + j],
+            center,
+            width,
+            precision,
+        )
     for i in range(half(row)):
         share = shared[PART + WALKS + i]
         kept = 1.0 - share
@@ -222,54 +194,47 @@ def _receive(row: Array, shared: Array, switched: float, center: float, precisio
 
 
 @kernel
-def _predict(row: Array, shared: Array, reward: float, tail: float) -> None:
-    """The density of the reward, for each filter."""
+def _predict(run: Any, row: Array, shared: Array, reward: float, precision: float) -> None:
+    """Every filter learns, but for its slope, and weights are multiplied by the densities.
+
+    What is left in ``shared``: errors, 1/(1 + c), the densities, and squares that the noise learns.
+    """
+    coin, success, low = run.coin, reward == run.high, run.low
+    per_range = 1.0 / (run.high - run.low) if coin else 0.0
     for j in range(2 * half(row)):
-        error = reward - row[MEAN + j]
-        scale = 1.0 / (1.0 + row[SPREAD + j])
-        root = max(1.0 / (1.0 + error * error * scale * tail), LEAST_ROOT)
-        root *= root
-        root *= root
-        root *= root
-        root *= root
-        shared[PART + j] = root * root * math.sqrt(scale)
-
-
-@kernel
-def _predict_coin(row: Array, shared: Array, success: bool, low: float, per_range: float) -> None:
-    """The probability of what the coin showed, for each filter."""
-    sign, start = (1.0, 0.0) if success else (-1.0, 1.0)
-    for j in range(2 * half(row)):
-        p = min(max((row[MEAN + j] - low) * per_range, 0.0), 1.0)
-        c = row[SPREAD + j]
-        shared[PART + j] = (start + sign * p + c) / (1.0 + 2.0 * c)
-
-
-@kernel
-def _follow(row: Array, shared: Array, reward: float) -> float:
-    """Every filter learns, and weights are multiplied by the densities; returns the square that the noise learns."""
-    for i in range(half(row)):
-        scale = 1.0 / (1.0 + row[SPREAD + WALKS + i])
-        gain = row[CROSS + i] * scale
-        row[SLOPE + i] += gain * (reward - row[MEAN + WALKS + i])
-        row[STEEP + i] -= gain * row[CROSS + i]
-        row[CROSS + i] = gain
-    for j in range(2 * half(row)):
-        error = reward - row[MEAN + j]
-        scale = 1.0 / (1.0 + row[SPREAD + j])
-        density = shared[PART + j]
-        shared[PART + j] = row[WEIGHT + j] * (error * error * scale)
+        m, c, weight = row[MEAN + j], row[SPREAD + j], row[WEIGHT + j]
+        error = reward - m
+        scale, density = chance((m - low) * per_range, c, success) if coin else student(error, c, precision)
         row[MEAN + j] = reward - scale * error
-        row[SPREAD + j] *= scale
-        row[WEIGHT + j] *= density
+        row[SPREAD + j] = c * scale
+        row[WEIGHT + j] = weight * density
+        shared[MEAN + j] = error
+        shared[SPREAD + j] = scale
+        shared[VARIANCE + j] = density
         shared[POOL + j] *= density
-    return total(shared, PART)
+        shared[PART + j] = weight * (error * error * scale)
 
 
 @kernel
-def _weigh(row: Array, shared: Array, switching: float) -> None:
-    """Weights sum to one again, and the pool's move back to the prior."""
-    own, others = 1.0 / total(row, WEIGHT), (1.0 - switching) / total(shared, POOL)
+def _follow_slopes(row: Array, shared: Array) -> None:
+    """Slopes and their covariances learn from the error of the mean."""
+    for i in range(half(row)):
+        cross = row[CROSS + i]
+        gain = cross * shared[SPREAD + WALKS + i]
+        row[SLOPE + i] += gain * shared[MEAN + WALKS + i]
+        row[STEEP + i] -= gain * cross
+        row[CROSS + i] = gain
+
+
+@kernel
+def _weigh(row: Array, shared: Array, switching: float, hazard: float) -> None:
+    """Weights sum to one again; the pool's move back to the prior, and none of the watch's gets below ``hazard``."""
+    for j in range(half(row)):
+        shared[WATCH + j] *= shared[VARIANCE + j]
+    own, others = 1.0 / total(row, WEIGHT, FILTERS), (1.0 - switching) / total(shared, POOL, FILTERS)
+    watch = 1.0 / total(shared, WATCH, WALKS)
     for j in range(2 * half(row)):
         row[WEIGHT + j] *= own
         shared[POOL + j] = others * shared[POOL + j] + switching * shared[PRIOR + j]
+    for j in range(half(row)):
+        shared[WATCH + j] = watch * shared[WATCH + j] + hazard

@@ -17,12 +17,6 @@ MEMORY = 3e3
 POOLED_PULLS = 100.0
 """How many pulls of its own an arm needs until they count as much for its noise as all arms' together; and how many of
 them count at most for that of all arms."""
-TAIL = 63.0
-"""Degrees of freedom of the predictions; 32 = (63 + 1)/2 is a power of two, so no exponential has to be computed."""
-LEAST_ROOT = 1e-8
-"""Its 32nd power is still a number, so weights never vanish all at once."""
-ROUNDING = 1e-24
-"""Noise below this share of the squared mean is rounding, and tells nothing."""
 
 RUN = {"t": "i8", "switching": "f8", "noise": "f8", "center": "f8", "total_variance": "f8"}
 VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
