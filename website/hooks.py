@@ -29,10 +29,11 @@ RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md", "experiment
 MATHEMATICS = (
     "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
     "snoozeit.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
+    "dashboard.md", "experiments.md", "interop.md", "architecture.md", "moving/",
 )  # fmt: skip
 """Pages in which letters are formulas."""
 LINK = re.compile(r"(\]\()((?:\.\./)+[^)\s#]+)")
-INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n)+(?=\n|\Z)")
+INDENTED = re.compile(r"(?<=\n\n) {4}\S.*\n(?: {4,}\S.*\n)*(?=\n|\Z)")
 CALL = re.compile(r"(?<=^```python\n)\w+\(.{70,}\)$", re.M)
 FENCED = re.compile(r"(^```.*?^```\n)", re.M | re.S)
 
