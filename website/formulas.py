@@ -128,6 +128,7 @@ _SIGN = re.compile(r"\s[−+](?=\S)")
 """Before a formula, and not between two: it is −S."""
 _UNARY = re.compile(r"(?:ln|log₂?|exp|max|min)(?:\^\([^()]*\)|\b) ?")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "⌈": "⌉", "⌊": "⌋", "|": "|"}
+_INITIALS = re.compile(r"(?:^|(?<=[,;:] )|(?<=after )|(?<=and ))(?:[A-Z]\.[ -]?)+(?=[A-Z][a-z])")
 _ALONE = re.compile(r"[B-HJ-Zb-zα-ωΔΘΩΣ].*", re.DOTALL)
 """A letter that is no English word."""
 
@@ -142,6 +143,9 @@ def find(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while at < len(text):
         starts = at == 0 or not re.match(r"[\w'’.^\-–/\"“]", text[at - 1])
+        if name := _INITIALS.match(text, at):  # of an author
+            at = name.end()
+            continue
         end = _expression(text, at) if starts and not text[at].isspace() else None
         if end is not None and _is_formula(text, at, end):
             yield at, end
