@@ -8,6 +8,8 @@ from typing import Any
 import griffe
 
 EXAMPLE = re.compile(r"(?m)^>>> (?:.+\n?)+")
+STAR = re.compile(r"(?<=\w)\*(?=_)")
+"""The best of something, as in mu*_t, and not the beginning of italics."""
 PAGE = re.compile(r"``docs/(\S+\.md)``")
 
 
@@ -17,4 +19,4 @@ class Examples(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
             text = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", obj.docstring.value)
-            obj.docstring.value = PAGE.sub(r"[\1](../\1)", text)
+            obj.docstring.value = PAGE.sub(r"[\1](../\1)", STAR.sub(r"\*", text))

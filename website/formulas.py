@@ -14,17 +14,24 @@ OPAQUE = ("code", "pre", "a", "math", "svg", "script", "style", "h1", "h2", "h3"
 
 GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "kappa": "κ", "lambda": "λ",
-    "lam": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ", "Delta": "Δ",
+    "lam": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ",
+    "phi": "φ", "omega": "ω", "eps": "ε", "Delta": "Δ", "Omega": "Ω",
 }  # fmt: skip
-SIGNS = {"<-": "←", "<=": "≤", ">=": "≥", "!=": "≠", " * ": " · "}
-_NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(sorted(GREEK, key=len, reverse=True))})(?![A-Za-z-])")
-_MINUS = re.compile(r"(?<=[\w)\]⌋⌉]) - (?=[\w(√])|(?<=[\w)])-(?=\d+\))|(?<=\^)-|(?<=[(\[])-(?=[\w.√])")
+SIGNS = {"<-": "←", "<=": "≤", ">=": "≥", "!=": "≠", "+-": "±", " * ": " · "}
+_HAT = "\N{COMBINING CIRCUMFLEX ACCENT}"
+_NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(sorted(GREEK, key=len, reverse=True))}|X(?=hat))(_?hat)?(?![A-Za-z-])")
+_MINUS = re.compile(
+    r"(?<=[\w)\]}⌋⌉|]) - (?=[\w(√|⌈⌊])|(?<=[\w)])-(?=\d+\))|(?<=\^)-|(?<=[(\[])-(?=[\w.√])"
+    r"|(?<=\s)-(?=[α-ω√])|(?<![A-Za-z]{2})(?<=[A-Za-z])-(?=\d)"
+)
+_LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_PRIME = re.compile(r"(?<![A-Za-z'])([A-Za-zα-ω])'(?![A-Za-z'])")
 
 
 def typeset(page: str) -> str:
     """The HTML of a page with its formulas as MathML.
 
-    >>> typeset("<p>At most <code>T</code>, or sqrt(c1 L).</p>")[:44]
+    >>> typeset("<p>At most <code>T</code>, or sqrt(c1 L)</p>")[:44]
     '<p>At most <code>T</code>, or <math><msqrt><'
     """
     parts, inside = [], 0
@@ -48,15 +55,31 @@ def _set(text: str) -> str:
         return html.escape(text, quote=False)
     written, at = "", 0
     for start, end in find(text):
-        written += html.escape(text[at:start], quote=False) + str(formula(_spaced(text[start:end])))
-        at = end
-    return written + html.escape(text[at:], quote=False)
+        opened = start - text[at:start].endswith("(")
+        closed = len(text) - len(text[end:].lstrip(_ENDS))
+        one = text[opened:start] + str(formula(_spaced(text[start:end]))) + text[end:closed]
+        if closed - opened > end - start:
+            one = f'<span class="whole">{one}</span>'
+        written += _plain(text[at:opened]) + one
+        at = closed
+    return written + _plain(text[at:])
+
+
+_ENDS = ").,;:"
+"""What never begins a line of its own."""
+
+
+def _plain(text: str) -> str:
+    """Words; the power of a bracket of words is raised as well."""
+    text = re.sub(r"\^(\d)(?![\d.])", lambda found: "⁰¹²³⁴⁵⁶⁷⁸⁹"[int(found[1])], text)
+    return html.escape(text, quote=False)
 
 
 def _spaced(text: str) -> str:
     """On one line, with a blank between letters that are multiplied."""
     text = _PRODUCT.sub(lambda found: " ".join(found[0]), " ".join(text.split()))
-    return re.sub(r"(?<![A-Za-z])([a-zKW])([LWT])(?!\w)", r"\1 \2", text)
+    text = re.sub(r"(?<![A-Za-z])(?!KL\()([a-zKW])([LWT])(?!\w)", r"\1 \2", text)
+    return re.sub(r"(?<![A-Za-z])[KLNX][KTLWdmnw]{1,2}(?![\w(])", lambda found: " ".join(found[0]), text)
 
 
 def unicode(text: str) -> str:
@@ -70,8 +93,10 @@ def unicode(text: str) -> str:
     text = re.sub(r"\bsqrt\(", "√(", text)
     for name, left, right in (("ceil", "⌈", "⌉"), ("floor", "⌊", "⌋")):
         text = _fenced(text, name, left, right)
-    text = _MINUS.sub(lambda found: found[0].replace("-", "−"), text)
-    return _NAME.sub(lambda found: GREEK[found[1]], text)
+    text = _NAME.sub(lambda found: GREEK.get(found[1], found[1]) + _HAT * bool(found[2]), text)
+    text = re.sub(r"(?<=[\w)])⁻([⁰¹²³⁴-⁹]+)", lambda found: f"^(-{found[1].translate(_LEVEL)})", text)
+    text = _PRIME.sub(r"\1′", re.sub(r"\blog2\b", "log₂", text))
+    return _MINUS.sub(lambda found: found[0].replace("-", "−"), text)
 
 
 def _fenced(text: str, name: str, left: str, right: str) -> str:
@@ -89,18 +114,21 @@ def _fenced(text: str, name: str, left: str, right: str) -> str:
 
 # ---- where formulas stand in a sentence
 
-_HAT = "\N{COMBINING CIRCUMFLEX ACCENT}"
 _NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]\d+)?(?![a-z]{2})")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _SYMBOL = re.compile(
-    rf"(?:[α-ωΔΘΩΣ∞]|(?:(?<=[\dα-ω])[A-Za-z]|[A-Za-zℓ])(?![A-Za-z])){_HAT}?[′*]?\d*|[a-zKW][LWT](?!\w)"
+    rf"(?:[α-ωΔΘΩΣ∞]|(?:(?<=[\dα-ω])[A-Za-z]|[A-Za-zℓ])(?![A-Za-z])){_HAT}?[′*]?\d*"
+    r"|(?!KL\()[a-zKW][LWT](?!\w)|[KLNX][KTLWdmnw]{1,2}(?![\w(])"
 )
 _PRODUCT = re.compile(r"(?<=[\dα-ω])[A-Za-z]{1,3}(?![A-Za-z])")
 """Letters right after a number or a Greek letter are multiplied: 2wL."""
 _RAISED = re.compile("[₀-₉]+|[⁰¹²³⁴-⁹]+")
-_OPERATOR = re.compile(r"\s?(?:\.\.|…|[=≤≥<>≈+−·×/←≠∈]|mod(?= ))\s?")
-_UNARY = re.compile(r"(?:ln|log|exp|max|min)(?:\^\([^()]*\)|\b) ?")
+_OPERATOR = re.compile(r"\s?(?:\.\.|…|[=≤≥<>≈+−±·×/←≠∈]|mod(?= ))\s?[−+]?")
+_SIGN = re.compile(r"\s[−+](?=\S)")
+"""Before a formula, and not between two: it is −S."""
+_UNARY = re.compile(r"(?:ln|log₂?|exp|max|min)(?:\^\([^()]*\)|\b) ?")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "⌈": "⌉", "⌊": "⌋", "|": "|"}
+_INITIALS = re.compile(r"(?:^|(?<=[,;:] )|(?<=after )|(?<=and ))(?:[A-Z]\.[ -]?)+(?=[A-Z][a-z])")
 _ALONE = re.compile(r"[B-HJ-Zb-zα-ωΔΘΩΣ].*", re.DOTALL)
 """A letter that is no English word."""
 
@@ -115,6 +143,9 @@ def find(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while at < len(text):
         starts = at == 0 or not re.match(r"[\w'’.^\-–/\"“]", text[at - 1])
+        if name := _INITIALS.match(text, at):  # of an author
+            at = name.end()
+            continue
         end = _expression(text, at) if starts and not text[at].isspace() else None
         if end is not None and _is_formula(text, at, end):
             yield at, end
@@ -126,9 +157,13 @@ def find(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_formula(text: str, start: int, end: int) -> bool:
-    found, after = text[start:end], text[end : end + 2]
-    if re.match(r"[\w'’^_]|-[A-Za-z]|\.\w", after):
+    found, after = text[start:end], text[end : end + 3]
+    if re.match(r"(?!['’]s\b)[\w'’^_]|-[A-Za-z]|\.\w", after):
         return False
+    if re.match(r"[aAI] \d", found):
+        return False  # a 95 % interval
+    if re.fullmatch("[A-D]", found) and (text[:start].endswith("ppendix ") or (not start and after[:1] in ":,")):
+        return False  # parts of a paper
     symbols = re.findall(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])|(?<=\d)[A-Za-z]|[α-ωΔΘΩΣ√⌈⌊_^∞]|\b(?:ln|log)\b", found)
     if re.fullmatch(r"\d*(?:st|nd|rd|th)", found):
         return False
@@ -147,7 +182,7 @@ def _expression(text: str, at: int) -> int | None:
     certain = None if word else end
     while True:
         operator = _OPERATOR.match(text, end)
-        if operator:
+        if operator and not (word and _SIGN.match(text, end)):
             following, word = _operand(text, operator.end())
             if following is None:
                 return certain
@@ -157,7 +192,8 @@ def _expression(text: str, at: int) -> int | None:
             return certain
         beside = end + (text[end : end + 1].isspace())
         following, word = _operand(text, beside)
-        if following is None or word or (beside > end and text[beside:following] in ("a", "A", "I")):
+        article = beside > end and text[beside:following] in ("a", "A", "I") and text[following or 0 :][:1] != "/"
+        if following is None or word or article:
             return certain
         end = certain = following
 
@@ -198,7 +234,7 @@ def _script(text: str, at: int) -> int | None:
     at += text[at : at + 1] in ("−", "-", "+")
     if text[at : at + 1] in ("(", "["):
         return _group(text, at)
-    found = re.compile(r"[A-Za-z]+|\d+|[α-ω]").match(text, at)
+    found = re.compile(r"(?:[A-Za-z]+|\d+(?:\.\d+)?|[α-ω])′?").match(text, at)
     return found.end() if found else None
 
 

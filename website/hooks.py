@@ -29,10 +29,13 @@ RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md", "experiment
 MATHEMATICS = (
     "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
     "snoozeit.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
+    "dashboard.md", "experiments.md", "interop.md", "architecture.md", "moving/",
 )  # fmt: skip
 """Pages in which letters are formulas."""
+WIDE = ("companion.md", "policies/README.md")
+"""Pages of one wide table: it gets the room of the list of headings."""
 LINK = re.compile(r"(\]\()((?:\.\./)+[^)\s#]+)")
-INDENTED = re.compile(r"(?<=\n\n)(?: {4}\S.*\n)+(?=\n|\Z)")
+INDENTED = re.compile(r"(?<=\n\n) {4}\S.*\n(?: {4,}\S.*\n)*(?=\n|\Z)")
 CALL = re.compile(r"(?<=^```python\n)\w+\(.{70,}\)$", re.M)
 FENCED = re.compile(r"(^```.*?^```\n)", re.M | re.S)
 
@@ -82,6 +85,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Code is run, formulas on lines of their own are set, links out of docs/ lead to the repository."""
     name = page.file.src_uri
+    if name in WIDE:
+        page.meta["hide"] = ["toc"]
     if name.startswith(RUN):
         markdown = _run(markdown, name, config, files)
     if name.startswith("policies/"):

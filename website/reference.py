@@ -98,17 +98,19 @@ def _short(name: str) -> str:
 
 
 def summary(name: str) -> str:
-    """The first line of a name's docstring.
+    """The first sentences of a name's docstring: those of its first paragraph that end in it.
 
     >>> summary("driftbandits.Session")[:20]
-    'One live experiment,'
+    'One live experiment '
     """
     thing: Any = db
     for part in name.split(".")[1:]:
         thing = getattr(thing, part, None) or importlib.import_module(f"{thing.__name__}.{part}")
     if isinstance(thing, dict):
         return "Every policy by its name."
-    return (inspect.getdoc(thing) or "").partition("\n")[0].replace("|", r"\|")
+    paragraph = " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+    whole = re.match(r".*\.(?= |$)", paragraph)
+    return (whole[0] if whole else paragraph.rstrip(":") + ".").replace("|", r"\|")
 
 
 HEAD = """# Reference

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 import driftbandits as db
 from browser import open_browser, open_context
@@ -99,7 +99,7 @@ def test_every_page_opens_whole_and_alone(browser: Browser, scheme: str, size: d
     page = open_context(browser, viewport=size, color_scheme=scheme).new_page()
     complaints: list[str] = []
     page.on("request", lambda request: complaints.extend([request.url] * (not _local(request.url))))
-    page.on("requestfailed", lambda request: complaints.append(f"failed: {request.url}"))
+    page.on("requestfailed", lambda request: complaints.extend(_failed(request)))
     page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
     for path in PAGES:
         page.goto(path.as_uri())
@@ -111,6 +111,11 @@ def test_every_page_opens_whole_and_alone(browser: Browser, scheme: str, size: d
         if missing or (lightness < 128) != (scheme == "dark"):
             complaints.append(f"{path.name}: pictures {missing}, background {lightness}")
     assert not complaints, "\n".join(complaints)
+
+
+def _failed(request: Request) -> list[str]:
+    """A request that the next page cut short, as that for the icon in the tab on a busy machine, has not failed."""
+    return [] if request.failure == "net::ERR_ABORTED" else [f"failed, {request.failure}: {request.url}"]
 
 
 def _local(url: str) -> bool:

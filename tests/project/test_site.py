@@ -91,6 +91,10 @@ def test_every_answer_of_the_cookbook_runs() -> None:
         ("a step, an arm's reward, 1/2 or 0.95, the k-th, I am", []),
         ("at most 6√(2wL) at the drift δ a step", ["6√(2wL)", "δ"]),
         ("(others are clipped), see section 3", []),
+        ("after W. Thompson; C.-Y. Wei, H. Luo, at step T. Memory is O(K)", ["T", "O(K)"]),
+        ("gain g = P'/(P' + 1), 3 rhohat(t') or log2 T, the arms' own", ["g = P′/(P′ + 1)", "3 ρ̂(t′)", "log₂ T"]),
+        ("the same with -sigma, mean +- sqrt(t-2), a 95 % interval, appendix B", ["σ", "mean ± √(t−2)"]),
+        ("√(KTL) ≤ −x, KL(x, y), (m - mean of all)^2", ["√(KTL) ≤ −x", "KL(x, y)", "m − mean"]),
     ],
 )
 def test_formulas_are_found_and_words_are_not(text: str, formulas: list[str]) -> None:
@@ -102,6 +106,8 @@ def test_formulas_leave_code_links_and_citations_alone() -> None:
     assert typeset("<!-- T = 5 -->\n<p>so</p>") == "<!-- T = 5 -->\n<p>so</p>"
     same = "<pre><code>T = 5</code></pre><a href='x'>T</a><h2>T = 1</h2><p>Citation: R. Auer, T. Lai, 2002.</p>"
     assert typeset(same) == same
+    assert typeset("<p>(T, and</p>").startswith('<p><span class="whole">(<math><mi>T</mi></math>,</span> and')
+    assert typeset("<p>(T less all)^2</p>").endswith("less all)²</p>")
     assert typeset("<p>T &lt; 5</p>") == "<p><math><mi>T</mi><mo>&lt;</mo><mn>5</mn></math></p>"
     assert '<math display="block">' in display("x = 1/y")
 
@@ -124,8 +130,9 @@ def test_every_public_name_has_one_entry() -> None:
     assert "driftbandits.instances.toggling" in entries
 
 
-def test_every_entry_says_something() -> None:
-    assert not [name for room in reference.rooms().values() for name in room.names if not reference.summary(name)]
+def test_every_entry_says_something_whole() -> None:
+    said = {name: reference.summary(name) for room in reference.rooms().values() for name in room.names}
+    assert not [name for name, text in said.items() if len(text) < 2 or not text.endswith(".")]
 
 
 def test_policies_at_a_glance() -> None:

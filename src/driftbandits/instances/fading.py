@@ -31,7 +31,7 @@ def fading(
 
     How fast a mean drifts depends on the echoes drawn; it grows in proportion to ``doppler``. Read ``drift_limit``.
 
-    R. H. Clarke, "A statistical theory of mobile-radio reception", Bell System Technical Journal 47 (1968).
+    Citation: R. H. Clarke, "A statistical theory of mobile-radio reception", Bell System Technical Journal 47 (1968);
     W. C. Jakes, "Microwave Mobile Communications", Wiley (1974).
 
     >>> instance = fading(horizon=50_000, seed=3)

@@ -26,8 +26,8 @@ class CUSUMUCB(Policy):
 
     The index is mean + sqrt(xi ln n / N), over the N rewards of the arm since its last restart, n being the sum of all
     N; an arm without any goes first, ties go to the lowest. The first ``warmup`` = M rewards after a restart give a
-    reference u. Each later reward X moves g+ <- max(0, g+ + X - u - epsilon) and g- <- max(0, g- + u - X - epsilon),
-    and when one of them reaches ``threshold`` = h, the arm is restarted.
+    reference u. Each later reward X moves two walks, g_up <- max(0, g_up + X - u - epsilon) and
+    g_down <- max(0, g_down + u - X - epsilon), and when one of them reaches ``threshold`` = h, the arm is restarted.
 
     Tuning for gamma changes in T steps: h = ln(T/gamma), exploration = sqrt((gamma/T) ln(T/gamma)), xi = 1; the paper's
     further constants depend on the unknown rewards, and are left out as Besson et al. (2022) do. It must know T, gamma

@@ -35,17 +35,17 @@ class MASTER(Policy):
     In detail: blocks of 1, 2, 4, ... steps follow each other. In a block of 2^n steps, at every tau that is a multiple
     of 2^m, a copy of UCB1 of order m begins with probability rho(2^n) / rho(2^m), and lives for 2^m steps; the copy of
     order n, as long as the block, always begins. Of the copies alive, the one of the lowest order plays, and only it
-    learns. Its g~_t = min(1, largest mean + sqrt(2 ln T / N)) is optimistic for the best mean (an arm it has not pulled
-    counts 1 and goes first, ties go to the lowest). U_t is the least g~ of the block so far. Everything restarts, with
+    learns. Its G_t = min(1, largest mean + sqrt(2 ln T / N)) is optimistic for the best mean (an arm it has not pulled
+    counts 1 and goes first, ties go to the lowest). U_t is the least G of the block so far. Everything restarts, with
     a block of one step, when
 
-    - a copy of order m ends and the mean of all rewards in its life is at least U_t + 9 rho^(2^m), or
-    - g~ less the reward, averaged over the block so far, its t' steps, is at least 3 rho^(t').
+    - a copy of order m ends and the mean of all rewards in its life is at least U_t + 9 rhohat(2^m), or
+    - G_t less the reward, averaged over the block so far, its t' steps, is at least 3 rhohat(t').
 
-    rho(t) = sqrt(K/t) + K/t and rho^(t) = confidence * 6 (log2(T) + 1) ln(T/risk) rho(t), with risk = 1/T.
+    rho(t) = sqrt(K/t) + K/t and rhohat(t) = confidence * 6 (log2(T) + 1) ln(T/risk) rho(t), with risk = 1/T.
 
     It must know T. With the theory's ``confidence`` = 1 neither test can pass for rewards in [0, 1] while
-    3 rho^(T) > 1: below about 10^9 steps for two arms (``parameters`` says when: first_test). MASTER then only
+    3 rhohat(T) > 1: below about 10^9 steps for two arms (``parameters`` says when: first_test). MASTER then only
     follows its schedule. Less makes the tests more eager: at T = 10^5 they begin to pass at about 0.003.
 
     A step costs O(K) and a few draws, whatever T; memory is O(K log T).
@@ -70,7 +70,7 @@ class MASTER(Policy):
         check_between("confidence", self.confidence, 1e-12, 1e12)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
-        """rho^ / rho, the width of UCB1's index at N = 1, and the first step of a block at which a test can pass."""
+        """rhohat / rho, the width of UCB1's index at N = 1, and the first step of a block at which a test can pass."""
         log_t = math.log(self.horizon)
         scale = self.confidence * 6 * (math.log2(self.horizon) + 1) * 2 * log_t
         # 3 scale (x^2 + x) < 1 for x = sqrt(K/t)

@@ -39,7 +39,7 @@ class RAWUCB(Policy):
     overtakes the others. sigma bounds the standard deviation of the rewards: 1/2 fits everything in [0, 1]. It must
     know sigma. The authors' experiments have alpha = 1.4, their theorem 4.
 
-    All windows count, exactly: the bound lies below a level u where S_n - S_k + r sqrt(n-k) - u (n-k) < 0, which is
+    All windows count, exactly: the bound lies below a level u where S_n - S_k + r sqrt(n - k) - u (n - k) < 0, which is
     concave in the point (k, S_k) and falls in S_k, so the least bound is taken at a vertex of the upper convex hull of
     running sums. There are about ln N vertices for random rewards, and a step costs O(K log N); rewards that fall at
     every pull without noise are all vertices, and cost O(N). (The authors' code offers windows of 1, 2, 4, ... pulls

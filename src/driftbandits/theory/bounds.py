@@ -275,8 +275,9 @@ def crossed_block_regret(length: Any, drift: float) -> Any:
 def regret_per_step_by_active_length(active_length: Any, horizon: int, drift: float) -> Any:
     """Appendix B: the regret bound a step of an episode whose active phase lasts tau, without the 1 of its last step.
 
-    (1) 3 delta tau if tau < x: a snooze follows, the episode lasts (2/delta) sqrt(L/tau) steps. (2) 6 sqrt(L/tau) if
-    tau >= x: no snooze. x is the ``shortest_episode``; there both are 3 * 2^(2/3) (delta L)^(1/3), the most.
+    Either 3 delta tau, if tau < x: a snooze follows, the episode lasts (2/delta) sqrt(L/tau) steps.
+    Or 6 sqrt(L/tau), if tau >= x: no snooze. x is the ``shortest_episode``; there both are 3 * 2^(2/3) (delta L)^(1/3),
+    the most.
 
     >>> regret_per_step_by_active_length([100, 1_000, 10_000], 162_755, 1 / 4_800).round(4).tolist()
     [0.0625, 0.625, 0.2078]
@@ -289,9 +290,9 @@ def regret_per_step_by_active_length(active_length: Any, horizon: int, drift: fl
 def regret_per_step_by_duration(duration: Any, horizon: int, drift: float) -> RegretPerStep:
     """Appendix B: the regret bound a step of an episode that lasts d = t_(i+1) - t_i steps, without the 1 of its end.
 
-    (1) 12 L/(delta d^2) with a snooze: d = (2/delta) sqrt(L/tau) gives tau = 4 L/(delta d)^2, and 3 delta tau follows.
-    (2) 6 sqrt(L/d) without: then d = tau. Both hold for d >= x, the ``shortest_episode``; no other d occurs but in the
-    last episode. So the shortest episodes have the largest bounds, and the two curves part there.
+    Either 12 L/(delta d^2), with a snooze: d = (2/delta) sqrt(L/tau) gives tau = 4 L/(delta d)^2, and 3 delta tau
+    follows. Or 6 sqrt(L/d), without: then d = tau. Both hold for d >= x, the ``shortest_episode``; no other d occurs
+    but in the last episode. So the shortest episodes have the largest bounds, and the two curves part there.
 
     >>> rates = regret_per_step_by_duration(2_000, 162_755, 1 / 4_800)
     >>> round(float(rates.snoozed), 4), round(float(rates.not_snoozed), 4)

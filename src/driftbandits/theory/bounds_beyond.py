@@ -63,7 +63,7 @@ class ManyArmsUpper(NamedTuple):
 
 
 def snoozeit_tight(horizon: int, drift: float) -> TightUpper:
-    """SnoozeItTight's expected regret, whatever the instance of two arms with this drift limit, is at most
+    """SnoozeItTight's regret is bounded, whatever the instance of two arms with this drift limit. It is at most
 
     rho T + max over n <= T of (3.06 sqrt(n L) - rho n) + (T/(x - 1/2) + 1) + delta T/2 + 1/2,
 

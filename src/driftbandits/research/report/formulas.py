@@ -170,7 +170,8 @@ class _Reader:
         """One atom with its index and its power."""
         base = self.atom()
         scripts: dict[str, str] = {}
-        while self.peek() in ("_", "^") and self.peek() not in scripts and base.kind != "operator":
+        bears = base.kind != "operator" or base.markup == _fence("|")  # |x|^2
+        while bears and self.peek() in ("_", "^") and self.peek() not in scripts:
             sign = self.next()
             scripts[sign] = self.script()
         if not scripts:

@@ -66,7 +66,7 @@ class Tally:
 
 
 def check_episodes(instances: dict[str, tuple[Instance, float]], *, runs: int = 3, seed: int = 0) -> pl.DataFrame:
-    """One row a lemma: checks, could_fail, violations, closest (bound reached: 1), and the instances that violate it.
+    """One row a lemma: checks, ``could_fail``, violations, closest (1: bound reached), the instances that violate it.
 
     ``instances`` maps a name to an instance and the drift that SnoozeIt is told there.
     """

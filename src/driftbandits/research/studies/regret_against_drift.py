@@ -205,8 +205,8 @@ def mild_drift(
 
     The means start ``gap`` apart and close in on each other by delta each in every step, the worst they can do; over
     all T steps each moves by sqrt(L/T) only. Theorem 1 then has a single block, and regret O(L/gap), not O(T). Columns:
-    horizon, drift, regret with its 95 % interval low .. high, standard error and runs, per_log = regret/L, bound (that
-    of Theorem 1) and turns (round robin's regret).
+    horizon, drift, regret with its 95 % interval low .. high, standard error and runs, ``per_log`` = regret/L, bound
+    (that of Theorem 1) and turns (round robin's regret).
     """
     import polars as pl
 
