@@ -28,6 +28,7 @@ DIGESTS = {
     "r0004.py": "1744b02f20f43980",
     "r0005.py": "d7bd20c94f6e0893",
     "r0006.py": "4be04307f84ddcdf",
+    "r0007.py": "2f8d6df92f6e86cb",
 }
 FIRST_EXPLORE = (
     "ALTER TABLE experiments DROP COLUMN propensities",
