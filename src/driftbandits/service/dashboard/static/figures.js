@@ -7,6 +7,7 @@ import { Plot } from './plot.js';
 import { Zoom } from './zoom.js';
 
 const TABLE_ROWS = 24;
+const SILENCE = 10; // times as long as a row takes on average: then nothing came
 export const zoom = new Zoom();
 
 const byArm = (state, name, more = () => ({})) => state.drawn.map((arm, place) => ({
@@ -99,10 +100,11 @@ export function buildFigures(box) {
     figure.table = make('table');
     figure.details = make('details', {}, make('summary', {}, 'As a table'),
       make('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': `${figure.title}, as a table` }, figure.table));
-    figure.details.addEventListener('toggle', () => { if (figure.last) fillTable(figure, figure.last); });
+    figure.details.addEventListener('toggle', () => { if (figure.last) fillFigureTable(figure, figure.last); });
     figure.files = make('div', { class: 'files' }, fileButton(figure, 'PNG', savePng), fileButton(figure, 'CSV', saveCsv));
-    box.append(make('figure', { 'aria-labelledby': id }, make('div', { class: 'row' }, make('h3', { id }, figure.title), figure.files), make('p', { class: 'unit' }, figure.unit),
-      figure.chart.box, figure.empty_, figure.caption_, figure.details));
+    figure.box = make('figure', { 'aria-labelledby': id }, make('div', { class: 'row' }, make('h3', { id }, figure.title), figure.files), make('p', { class: 'unit' }, figure.unit),
+      figure.chart.box, figure.empty_, figure.caption_, figure.details);
+    box.append(figure.box);
   });
 }
 
@@ -125,8 +127,9 @@ export function drawFigures(state, axis, moments) {
     figure.caption_.textContent = figure.caption({ ...state, ahead });
     figure.last = data;
     if (empty) continue;
+    if (figure.chart instanceof Lanes) figure.box.style.gridRow = `span ${Math.ceil(data.series.length / 6)}`; // others stand beside it
     figure.chart.update(data);
-    fillTable(figure, data);
+    fillFigureTable(figure, data);
   }
 }
 
@@ -138,8 +141,8 @@ function along(state, axis) {
     const from = Math.max(0, last - 16), pace = Math.max((time[last] - time[from]) / Math.max(step[last] - step[from], 1), 1e-6);
     ahead = { ...state.ahead, now: x[last], x: state.ahead.steps.map(steps => x[last] + (axis === 'time' ? steps * pace : steps)) };
   }
-  const waits = time.slice(1).map((value, index) => value - time[index]), usual = [...waits].sort((one, other) => one - other)[Math.floor(waits.length / 2)] || 0;
-  const gaps = axis === 'time' && waits.length > 7 ? waits.flatMap((wait, index) => (wait > 20 * usual && wait > 5 ? [[time[index], time[index + 1]]] : [])) : [];
+  const longest = Math.max(SILENCE * (time[last] - time[0]) / last, 5);
+  const gaps = axis === 'time' && last > 2 * SILENCE ? time.flatMap((value, index) => (index && value - time[index - 1] > longest ? [[time[index - 1], value]] : [])) : [];
   return { x, gaps, ahead };
 }
 
@@ -148,19 +151,20 @@ function stepAt(rows, time) {
   return rows.step[index < 0 ? rows.step.length - 1 : index];
 }
 
-// At most so many rows, the newest first: every n-th one, so that the whole span is there.
-function fillTable(figure, data) {
+// At most so many rows, the newest first: every n-th one, so that the whole span is there. Where the arms don't fit side by side, they
+// are below each other, beside as many moments as fit.
+function fillFigureTable(figure, data) {
   if (!figure.details.open) return;
-  const every = Math.max(1, Math.ceil(data.x.length / TABLE_ROWS));
-  const body = make('tbody');
-  for (let index = data.x.length - 1; index >= 0; index -= every) {
-    body.append(make('tr', {}, make('th', { scope: 'row', class: 'short' }, count(data.steps[index])),
-      make('td', { class: 'short' }, moment(data.times[index])),
-      ...data.series.map(each => make('td', { class: 'number' }, cell(figure, each, index)))));
-  }
-  const head = make('thead', {}, make('tr', {}, make('th', { scope: 'col' }, 'step'), make('th', { scope: 'col' }, 'time'),
-    ...data.series.map(each => make('th', { scope: 'col', class: 'number head' }, named(each.name)))));
-  figure.table.replaceChildren(make('caption', {}, every > 1 ? `Every ${every}. row of ${data.x.length}.` : 'All rows.'), head, body);
+  const room = figure.details.clientWidth || 600, wide = data.series.some(each => each.low) ? 170 : 100, columns = Math.max(1, Math.floor((room - 130) / wide));
+  const across = data.series.length + 1 > columns, most = across ? columns : TABLE_ROWS, every = Math.max(1, Math.ceil(data.x.length / most));
+  const chosen = data.x.map((_, index) => data.x.length - 1 - index).filter((_, place) => place % every === 0).slice(0, most);
+  const when = index => `${count(data.steps[index])}, ${moment(data.times[index])}`, value = (each, index) => make('td', { class: 'number' }, cell(figure, each, index));
+  const head = across ? ['arm', ...chosen.map(when)] : ['step, time', ...data.series.map(each => named(each.name))];
+  const rows = across ? data.series.map(each => [named(each.name), chosen.map(index => value(each, index))])
+    : chosen.map(index => [when(index), data.series.map(each => value(each, index))]);
+  figure.table.replaceChildren(make('caption', {}, every > 1 ? `Every ${every}. row of ${data.x.length}.` : 'All rows.'),
+    make('thead', {}, make('tr', {}, ...head.map((each, index) => make('th', { scope: 'col', class: index ? 'number head' : null }, each)))),
+    make('tbody', {}, ...rows.map(([name, cells]) => make('tr', {}, make('th', { scope: 'row', class: 'name' }, name), ...cells))));
 }
 
 function cell(figure, each, index) {

@@ -47,6 +47,9 @@ export function moment(time) {
   return (today ? '' : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} `) + clock(time);
 }
 
+// Without seconds, for lists.
+export const day = time => `${timeLabel(time, 86400)} ${clock(time).slice(0, 5)}`;
+
 // Names that people gave: in a direction of their own, and never invisible.
 
 const SEEN = /[^\s\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;

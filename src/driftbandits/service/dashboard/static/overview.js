@@ -83,11 +83,9 @@ function sparkline(values) {
   svg.setAttribute('preserveAspectRatio', 'none');
   svg.setAttribute('role', 'img');
   svg.setAttribute('aria-label', known.length ? `mean reward from ${number(low)} to ${number(high)}, now ${number(known[known.length - 1])}` : 'no rewards yet');
-  let pen = 'M', drawn = '';
+  let drawn = '';
   values.forEach((value, index) => {
-    if (value === null) { pen = 'M'; return; }
-    drawn += `${pen}${(2 + 116 * index / Math.max(values.length - 1, 1)).toFixed(1)} ${(high > low ? 27 - 24 * (value - low) / (high - low) : 15).toFixed(1)}`;
-    pen = 'L';
+    if (value !== null) drawn += `${drawn ? 'L' : 'M'}${(2 + 116 * index / Math.max(values.length - 1, 1)).toFixed(1)} ${(high > low ? 27 - 24 * (value - low) / (high - low) : 15).toFixed(1)}`;
   });
   line.setAttribute('d', drawn);
   svg.append(line);

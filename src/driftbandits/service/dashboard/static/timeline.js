@@ -1,5 +1,5 @@
 // What happened to the experiment: as a list, and as moments that the charts mark.
-import { count, make, moment, named, number, percent, seconds, signed } from './format.js';
+import { count, day, make, named, number, percent, seconds, signed } from './format.js';
 import { request } from './stream.js';
 
 const ARMS = { on: ' was enabled', off: ' was disabled', removed: ' was removed' };
@@ -43,7 +43,7 @@ export async function readTimeline(experiment, version) {
     return false;
   }
   list.replaceChildren(...[...entries].reverse().map(each => make('li', { 'data-kind': each.kind },
-    make('time', { datetime: new Date(1000 * each.time).toISOString() }, moment(each.time)), make('span', {}, ...KINDS[each.kind](each)),
+    make('time', { datetime: new Date(1000 * each.time).toISOString() }, day(each.time)), make('span', {}, ...KINDS[each.kind](each)),
     each.who && each.who !== 'no token' ? make('small', {}, 'by ', named(each.who)) : null)));
   document.getElementById('no-timeline').hidden = entries.length > 0;
   return true;
