@@ -58,7 +58,7 @@ def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Call
     page.locator("#new").focus()
     page.keyboard.press("Enter")  # the keyboard is enough
     page.get_by_label("Id", exact=True).fill("button")
-    page.get_by_label("Title").fill("The button")
+    page.get_by_role("textbox", name="Title").fill("The button")
     page.get_by_role("textbox", name="Arms").fill("good\nbad")
     page.get_by_role("combobox", name="Policy").select_option("SnoozeItTight")
     page.get_by_label("horizon needed").fill("1000")

@@ -1,6 +1,6 @@
 """The week of docs/experiments.md, played by a service whose clock runs as fast as the visitors come.
 
-``python tests/support/shop_week.py FOLDER`` takes pictures of the page at the end of it: wide and narrow, light and dark.
+``python tests/support/shop_week.py FOLDER`` takes pictures of the page at its end: wide and narrow, light and dark.
 """
 
 from __future__ import annotations

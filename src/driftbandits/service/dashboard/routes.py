@@ -19,7 +19,7 @@ from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit
 from driftbandits.service.dashboard.ahead import ahead_json
 from driftbandits.service.dashboard.overview import Listing
-from driftbandits.service.dashboard.timeline import timeline
+from driftbandits.service.dashboard.timeline import alarm_entries, timeline
 from driftbandits.service.dashboard.view_json import Cursor, view_json
 from driftbandits.service.http.errors import refuse_for
 from driftbandits.service.http.experiments import show
@@ -97,9 +97,9 @@ async def read_timeline(request: Request, experiment: Annotated[str, Query(max_l
     """What happened to an experiment; who did it, for those who may know."""
     service = await admit(request, "read", experiment)
     token: Token | None = request.scope["token"]
-    held = service.holdings.held.get(experiment)
-    with_names = token is None or token.scope == "admin"
-    return await service.holdings.slowly(timeline, service.store, experiment, held and held.view, with_names)
+    held, with_names = service.holdings.held.get(experiment), token is None or token.scope == "admin"
+    alarms = alarm_entries(held.view) if held else []
+    return await service.holdings.slowly(timeline, service.store, experiment, alarms, with_names)
 
 
 async def _events(request: Request, service: Service, id: str, span: str) -> AsyncIterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Event, Forced, HeldOut, PolicyChanged
-from driftbandits.service.dashboard.drift_alarm import Alarm
 from driftbandits.service.dashboard.numbers import number_or_none
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Experiment, Store
@@ -27,16 +26,14 @@ SETTINGS = ("timeout", "default_reward", "reward_range")
 Entry = dict[str, Any]
 
 
-def timeline(store: Store, id: str, view: View | None, with_names: bool) -> list[Entry]:
+def timeline(store: Store, id: str, alarms: list[Entry], with_names: bool) -> list[Entry]:
     """Entries with ``time``, ``kind`` and what belongs to it, oldest first; ``who`` where names may be shown."""
     experiment, deeds = store.experiment(id), store.deeds_to(id, MOST)
     found = _logged(experiment, store.changes(id, MOST))
     for entry in found:
         entry["who"] = _who(entry, deeds)
     found += [each for deed in deeds if (each := _noted(deed))]
-    if view is not None:
-        found += [_alarmed(view.names, *alarm) for alarm in view.alarms]
-    found = sorted(found, key=lambda entry: float(entry["time"]))[-MOST:]
+    found = sorted(found + alarms, key=lambda entry: float(entry["time"]))[-MOST:]
     return found if with_names else [{name: entry[name] for name in entry if name != "who"} for entry in found]
 
 
@@ -92,6 +89,16 @@ def _noted(deed: Deed) -> Entry | None:
     return entry | {"kind": "settings", "settings": described} if deed.did == "changed" and described else None
 
 
-def _alarmed(names: list[str], step: int, time: float, alarm: Alarm) -> Entry:
-    change = number_or_none(alarm.change)
-    return {"time": round(time, 3), "kind": "alarm", "arm": names[alarm.arm], "step": step, "change": change}
+def alarm_entries(view: View) -> list[Entry]:
+    """The alarms of an experiment in memory, as entries."""
+    view.take_in()
+    return [
+        {
+            "time": round(time, 3),
+            "kind": "alarm",
+            "arm": view.names[alarm.arm],
+            "step": step,
+            "change": number_or_none(alarm.change),
+        }
+        for step, time, alarm in view.alarms
+    ]

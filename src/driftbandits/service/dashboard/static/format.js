@@ -54,8 +54,10 @@ export const day = time => `${timeLabel(time, 86400)} ${clock(time).slice(0, 5)}
 
 const SEEN = /[^\s\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;
 
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g; // they would turn the text around
+
 export function shownName(name) {
-  if (SEEN.test(name)) return name;
+  if (SEEN.test(name)) return name.replace(TURNS, each => `⟨U+${each.codePointAt(0).toString(16).toUpperCase()}⟩`);
   const points = [...new Set([...name].map(each => `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`))];
   return `(blank: ${[...name].length} × ${points.slice(0, 3).join(', ')})`;
 }
