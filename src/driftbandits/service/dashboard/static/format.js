@@ -64,8 +64,8 @@ export function shownName(name) {
 
 export const named = name => make('bdi', { title: shownName(name), class: SEEN.test(name) ? null : 'blank' }, shownName(name));
 
-// The same within a sentence of plain text: first strong isolate … pop.
-export const quoted = name => `\u2068${shownName(name)}\u2069`;
+// The same within a sentence of plain text: between isolates, where it could turn what stands around it.
+export const quoted = name => (/^[ -~]*$/.test(name) ? shownName(name) : `\u2068${shownName(name)}\u2069`);
 
 // Seconds ago, for people.
 export function ago(time, now = Date.now() / 1000) {

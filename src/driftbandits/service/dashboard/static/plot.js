@@ -38,7 +38,7 @@ export class Plot {
     if (!data || !width || !this.visible) return;
     this.waiting.hidden = data.x.length > 1;
     if (this.u) this.u.root.hidden = data.x.length < 2;
-    if (data.x.length < 2) return;
+    if (data.x.length < 2 || !this.zoom.range()) return;
     const made = JSON.stringify([data.axis, data.series.map(each => [each.name, each.look])]);
     const columns = [data.x, ...data.series.map(each => each.values)];
     if (made !== this.made) {
