@@ -14,7 +14,7 @@ import driftbandits as db
 from clock import Clock
 from driftbandits.client import Client
 from driftbandits.live.session import Session
-from driftbandits.policies._parts.belief import Belief
+from driftbandits.policies._parts.belief import Belief, Crossing
 from driftbandits.service.dashboard import views
 from driftbandits.service.dashboard.ahead import ahead_json
 from driftbandits.service.dashboard.overview import Listing
@@ -173,7 +173,7 @@ def test_the_next_crossing_is_told() -> None:
     session = Session(arms=["red", "blue"])
     view = View(session)
     assert view_json(view)[0]["crossing"] is None
-    view.belief = Belief(crossing=db.policies._parts.belief.Crossing(1, 0, 250))
+    view.belief = Belief(crossing=Crossing(1, 0, 250))
     assert view_json(view)[0]["crossing"] == {"arm": "blue", "other": "red", "steps": 250}
 
 

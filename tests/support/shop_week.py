@@ -88,7 +88,11 @@ def by_http(week: ShopWeek) -> Callable[[str], None]:
             "shop", policy="SWTS", policy_settings={"window": 500, "posterior": "beta"}, explore=0.05
         ),
     }
-    return lambda what: acts[what]() and None
+
+    def does(what: str) -> None:
+        acts[what]()
+
+    return does
 
 
 def add_others(week: ShopWeek) -> None:
@@ -151,7 +155,7 @@ def main() -> None:
                     page.set_viewport_size({"width": size[0], "height": min(height, 6000)})
                     page.wait_for_timeout(600)
                     page.screenshot(path=folder / f"{name or 'overview'}-{width}-{scheme}.png")
-                    page.set_viewport_size(shape)
+                    page.set_viewport_size({"width": size[0], "height": size[1]})
                 context.close()
 
 

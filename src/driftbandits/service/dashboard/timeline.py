@@ -33,7 +33,7 @@ def timeline(store: Store, id: str, alarms: list[Entry], with_names: bool) -> li
     for entry in found:
         entry["who"] = _who(entry, deeds)
     found += [each for deed in deeds if (each := _noted(deed))]
-    found = sorted(found + alarms, key=lambda entry: float(entry["time"]))[-MOST:]
+    found = sorted(found + alarms, key=lambda entry: (entry["time"], entry["kind"] != "created"))[-MOST:]
     return found if with_names else [{name: entry[name] for name in entry if name != "who"} for entry in found]
 
 
