@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import signal
 import threading
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from browser import open_browser, open_context
+from browser import open_browser
 from driftbandits.client import Client, RemoteSession
 from driftbandits.service.dashboard import routes
 from driftbandits.store import Store
-from in_process import Running, serving
+from in_process import Running, ask, serving
 from serving import Process
 from waiting import PATIENCE
+from watched import DESKTOP, PHONE, Watched, offenders, watching
 
-DESKTOP, PHONE = (1280, 900), (360, 740)
+ODD = ["a name that goes on and on, longer than anyone wants to read it " * 3, "   ", "שלום", "\u202egnorw"]
 HOSTILE = "<img src=x onerror=window.hit=1>"
 
 
@@ -38,46 +40,10 @@ def running() -> Iterator[Running]:
         yield running
 
 
-class Watched:
-    """A page, with all it asked for and complained about."""
-
-    def __init__(
-        self, browser: Browser, url: str, size: tuple[int, int] = DESKTOP, scheme: Any = "light", expected: str = "^$"
-    ) -> None:
-        self.url, self.expected = url, expected
-        context = open_context(browser, viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
-        self.page: Page = context.new_page()
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type != "log" else None)
-
-    def close(self) -> None:
-        self.page.context.close()
-
-    def open(self, experiment: str = "") -> Page:
-        self.page.goto(f"{self.url}/#{experiment}")
-        expect(self.page.locator("#pill")).to_have_text("live")
-        return self.page
-
-
 @pytest.fixture
 def watch(browser: Browser) -> Iterator[Callable[..., Watched]]:
-    """Pages; at the end each must have been quiet, and must have asked nobody else for anything."""
-    pages: list[Watched] = []
-
-    def new(url: str, **options: Any) -> Watched:
-        pages.append(Watched(browser, url, **options))
-        return pages[-1]
-
-    yield new
-    for watched in pages:
-        watched.close()
-        assert [said for said in watched.complaints if not re.search(watched.expected, said)] == []
-        assert {request.partition("/v1/")[0].partition("/static/")[0].rstrip("/") for request in watched.requests} == {
-            watched.url
-        }
+    with watching(browser) as new:
+        yield new
 
 
 def play(session: RemoteSession, steps: int, means: dict[str, float], seed: int = 0) -> None:
@@ -92,7 +58,7 @@ def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Call
     page.locator("#new").focus()
     page.keyboard.press("Enter")  # the keyboard is enough
     page.get_by_label("Id", exact=True).fill("button")
-    page.get_by_label("Title").fill("The button")
+    page.get_by_role("textbox", name="Title").fill("The button")
     page.get_by_role("textbox", name="Arms").fill("good\nbad")
     page.get_by_role("combobox", name="Policy").select_option("SnoozeItTight")
     page.get_by_label("horizon needed").fill("1000")
@@ -100,7 +66,6 @@ def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Call
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="The button")).to_be_visible()
     expect(page.locator("#about")).to_contain_text("SnoozeItTight (horizon 1,000, drift 0.0002, confidence 1)")
-    expect(page.get_by_role("link", name="The button")).to_have_attribute("aria-current", "page")
     expect(page.locator(".chart").first).to_contain_text("Waiting for traffic")
 
     with Client(running.url, patience=PATIENCE) as client:
@@ -109,8 +74,7 @@ def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Call
     expect(page.locator("#tiles")).to_contain_text("Rewards400")
     snooze = page.locator("#snoozes tbody tr").first
     expect(snooze).to_contain_text("badgood")
-    assert page.locator("rect.snooze").count() >= 1
-    assert page.locator("path.curve").count() > 5
+    assert page.locator(".chart canvas").count() >= 1
 
     why = page.get_by_role("button", name="Why button-400?")
     why.click()
@@ -128,13 +92,14 @@ def test_create_watch_traffic_see_a_snooze_and_why(running: Running, watch: Call
     summary = page.locator("figure").first.get_by_text("As a table")
     summary.click()
     expect(page.locator("figure").first.locator("tbody tr").first).to_contain_text("430")
+    expect(page.locator("figure").first.locator("table")).to_contain_text("%, snoozed")
     page.get_by_label("the last steps").check()
     expect(page.locator("#resolution")).to_contain_text("rows of 8 steps")
     page.get_by_label("step", exact=True).check()
-    expect(page.locator(".chart").first).to_contain_text("400")
     page.locator(".chart").nth(1).focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".chart").nth(1).locator(".tip")).to_contain_text("good: 0.")
+    expect(page.locator("#reading")).to_contain_text("good: 0.")  # what a screen reader says
 
 
 def test_a_refusal_is_told_where_it_was_caused(running: Running, watch: Callable[..., Watched]) -> None:
@@ -201,7 +166,7 @@ def test_words_of_users_are_never_markup(running: Running, watch: Callable[..., 
     page.locator(".chart").first.hover()
     assert page.evaluate("window.hit") is None
     assert page.locator("img").count() == 0
-    assert page.locator("script").count() == 1
+    assert page.locator("script").count() == 2
 
 
 def test_a_drift_beyond_the_declared_one_raises_the_alarm(running: Running, watch: Callable[..., Watched]) -> None:
@@ -216,12 +181,16 @@ def test_a_drift_beyond_the_declared_one_raises_the_alarm(running: Running, watc
     alarm = page.locator("#alarm")
     expect(alarm).to_have_attribute("role", "alert")
     expect(alarm).to_contain_text(re.compile("Rewards drift faster than declared. [ab] changed by −0[.]"))
-    expect(page.locator("#list")).to_contain_text("drifts faster than declared")
+    expect(page.locator("#timeline")).to_contain_text("Drift alarm")
     page.get_by_role("button", name="Dismiss").click()
     expect(alarm).to_be_empty()
+    page.get_by_role("link", name="All experiments").click()
+    expect(page.locator("#list")).to_contain_text("drift alarm")
 
 
-def test_a_killed_service_is_noticed_and_found_again(tmp_path: Path, watch: Callable[..., Watched]) -> None:
+def test_a_service_that_is_silent_or_killed_is_noticed_and_found_again(
+    tmp_path: Path, watch: Callable[..., Watched]
+) -> None:
     service = Process(f"sqlite:///{tmp_path / 'live.db'}")
     try:
         service.wait()
@@ -229,8 +198,14 @@ def test_a_killed_service_is_noticed_and_found_again(tmp_path: Path, watch: Call
             play(client.open("button", arms=["a", "b"]), 50, {"a": 0.5, "b": 0.5})
             page = watch(service.url, expected="ERR_").open("button")
             expect(page.locator("#tiles")).to_contain_text("Decisions50")
+            service.signal(signal.SIGSTOP)
+            try:
+                expect(page.locator("#pill")).to_contain_text(re.compile("silent for [3-9] s"))
+            finally:
+                service.signal(signal.SIGCONT)
+            expect(page.locator("#pill")).to_have_text("live")
             service.kill()
-            expect(page.locator("#pill")).to_contain_text("disconnected; again in")
+            expect(page.locator("#pill")).to_contain_text("away; again in")
             service.start()
             service.wait()
             play(client.open("button"), 30, {"a": 0.5, "b": 0.5})
@@ -282,33 +257,107 @@ def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(
         assert not any(secret in request for request in watched.requests for secret in (admin, reader))
 
 
-def test_long_lists_come_in_pages(running: Running, watch: Callable[..., Watched], monkeypatch: Any) -> None:
-    monkeypatch.setattr(routes, "LISTED", 2)
-    for name in ("a", "b", "c"):
-        running.create(name)
+def test_an_unknown_id_says_so(running: Running, watch: Callable[..., Watched]) -> None:
+    page = watch(running.url).open("no%20such<b>")
+    expect(page.get_by_role("heading", name="No experiment has the id")).to_contain_text("no such<b>")
+    expect(page.locator("#pill")).to_have_text("live")
+    page.get_by_role("link", name="See all experiments").click()
+    expect(page.get_by_role("heading", name="Experiments")).to_be_visible()
+    expect(page.locator("#unknown")).to_be_hidden()
+
+
+def test_experiments_are_searched_filtered_and_sorted(running: Running, watch: Callable[..., Watched]) -> None:
+    for name, arms in (("apple", ["red", "green"]), ("berry", ["blue", "black"]), ("cherry", ["red", "black"])):
+        path = running.create(name, arms=arms)
+        if name != "apple":
+            ids = ask(running, path, 10 if name == "berry" else 30)
+            running.http.post(f"{path}/tell_many", json={"rewards": [{"id": id, "reward": 1.0} for id in ids]})
+    running.http.post("/v1/experiments/berry/pause")
     page = watch(running.url).open()
-    expect(page.locator("#list li")).to_have_count(2)
-    page.get_by_role("button", name="Next 100").click()
-    expect(page.locator("#list li")).to_have_count(1)
-    expect(page.locator("#list li")).to_contain_text("c")
-    page.get_by_role("button", name="First").click()
-    expect(page.locator("#list li")).to_have_count(2)
+    rows = page.locator("#list li")
+    shown = page.locator("#list .who b")
+    expect(shown).to_have_text(["apple", "berry", "cherry"])
+    expect(rows.nth(2)).to_contain_text("Decisions30")
+    expect(rows.nth(2).get_by_role("img")).to_have_attribute("aria-label", re.compile("mean reward from 1 to 1"))
+    page.get_by_label("Sort by").select_option("Decisions")
+    expect(shown).to_have_text(["cherry", "berry", "apple"])
+    page.get_by_label("Show", exact=True).select_option("paused")
+    expect(shown).to_have_text(["berry"])
+    page.get_by_label("Show", exact=True).select_option("all")
+    page.keyboard.press("Escape")
+    page.locator("h2").first.click()
+    page.keyboard.press("/")
+    page.keyboard.type("red autots")
+    expect(shown).to_have_text(["cherry", "apple"])
+    expect(page.locator("#found")).to_have_text("2 of 3 experiments")
+    running.create("rediscovered")
+    expect(shown).to_have_text(["cherry", "apple", "rediscovered"])  # it is live
+    page.locator("#list a").first.click()
+    expect(page.locator("#title")).to_have_text("cherry")
 
 
-OFFENDERS = ("faint", "nameless", "repeated", "clipped", "wider")
+def test_charts_zoom_move_and_become_files(running: Running, watch: Callable[..., Watched]) -> None:
+    path = running.create()
+    for _ in range(8):
+        rewards = [{"id": id, "reward": 0.5} for id in ask(running, path, 100)]
+        running.http.post(f"{path}/tell_many", json={"rewards": rewards})
+    page = watch(running.url).open("button?axis=step")
+    chart = page.locator(".chart").nth(1)
+    expect(chart.locator("canvas")).to_be_visible()
+    whole = page.get_by_role("button", name="Whole")
+    expect(whole).to_be_disabled()
+    box = chart.locator(".u-over").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 40)
+    expect(chart.locator(".tip")).to_contain_text("red: 0.5")
+    assert (
+        page.evaluate("[...document.querySelectorAll('.u-cursor-x')].filter(line => !line.matches('.u-off')).length")
+        > 1
+    )
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
+    page.mouse.up()
+    expect(whole).to_be_enabled()
 
+    def window() -> tuple[float, float]:
+        found = re.search("from=([0-9.]+)&to=([0-9.]+)", page.url)
+        assert found, page.url
+        return float(found[1]), float(found[2])
 
-def offenders(page: Page) -> dict[str, list[Any]]:
-    page.evaluate((Path(__file__).parents[1] / "support" / "audit.js").read_text(encoding="utf-8"))
-    found = {name: page.evaluate(f"audit.{name}()") for name in OFFENDERS}
-    levels = page.evaluate("audit.levels()")
-    steps = [(earlier, later) for earlier, later in pairwise([0, *levels]) if later - earlier > 1]
-    return {name: those for name, those in {**found, "headings": steps}.items() if those}
+    low, high = window()
+    assert 190 < high - low < 210  # a quarter of what is there
+    chart.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    assert window() == pytest.approx((low + (high - low) / 4, high + (high - low) / 4))
+    page.keyboard.press("+")
+    assert window()[1] - window()[0] == pytest.approx((high - low) / 2)
+    with page.expect_download() as files:
+        page.get_by_role("button", name="Mean reward as CSV").click()
+    lines = Path(files.value.path()).read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0] == "step,time,red,red low,red high,blue,blue low,blue high"
+    steps = [int(line.split(",")[0]) for line in lines[1:]]
+    assert steps
+    assert window()[0] <= steps[0] <= steps[-1] <= window()[1]
+    with page.expect_download() as files:
+        page.get_by_role("button", name="Mean reward as PNG").click()
+    assert Path(files.value.path()).read_bytes()[:4] == b"\x89PNG"
+    assert files.value.suggested_filename == "button-mean-reward.png"
+    link = page.url
+    chart.focus()
+    page.keyboard.press("0")
+    expect(whole).to_be_disabled()
+    page.goto("about:blank")
+    page.goto(link)
+    expect(whole).to_be_enabled()  # a link shows what was looked at
+    page.get_by_role("button", name="red", exact=True).click()
+    expect(page.get_by_role("button", name="blue", exact=True)).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name="red", exact=True).click()
+    expect(page.get_by_role("button", name="blue", exact=True)).to_have_attribute("aria-pressed", "true")
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light"), (PHONE, "dark")])
 def test_readable_by_everyone(running: Running, watch: Callable[..., Watched], size: Any, scheme: str) -> None:
-    running.create("fast", policy="KalmanTS", policy_settings={"drift": 1e-6}, title="A rather long title of a test")
+    running.create("fast", policy="KalmanTS", policy_settings={"drift": 1e-6}, title="A long title", arms=ODD)
     with Client(running.url, patience=PATIENCE) as client:
         session = client.open("fast")
         for good in (0.9, 0.1):
@@ -320,7 +369,15 @@ def test_readable_by_everyone(running: Running, watch: Callable[..., Watched], s
     expect(page.locator(".why table")).to_be_visible()
     page.locator("figure").nth(1).get_by_text("As a table").click()
     assert offenders(page) == {}
+    expect(page.locator("#arms")).to_contain_text("(blank: 3 × U+0020)")
     assert page.get_by_role("button", name="Why").first.bounding_box()["x"] < size[0] - 20  # type: ignore[index]
+    page.get_by_role("button", name="Settings").click()
+    expect(page.get_by_role("dialog", name="Settings")).to_be_visible()
+    assert offenders(page) == {}
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="All experiments").click()
+    expect(page.locator("#list li")).to_have_count(1)
+    assert offenders(page) == {}
     page.get_by_role("button", name="New").click()
     expect(page.get_by_role("dialog", name="New experiment")).to_be_visible()
     assert offenders(page) == {}
@@ -351,7 +408,7 @@ def test_every_stop_of_the_keyboard_can_be_seen(running: Running, watch: Callabl
                 "[document.activeElement.outerHTML.slice(0, 60), getComputedStyle(document.activeElement).outlineWidth]"
             )
         )
-    assert "Skip to the experiment" in seen[0][0]
+    assert "Skip to the content" in seen[0][0]
     assert len({html for html, _ in seen}) > 10
     assert all(width == "3px" for _, width in seen)
 
@@ -365,12 +422,23 @@ def test_the_page_may_load_nothing_but_its_own_files(running: Running) -> None:
     assert "default-src 'none'" in policy
     assert "script-src 'self'" in policy
     assert "unsafe" not in policy
-    for path in routes.STATIC.iterdir():
+    for path in routes.STATIC.glob("*.*"):
         assert running.http.get(f"/static/{path.name}").content == path.read_bytes()
         assert "://" not in path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
 
 
-@pytest.mark.parametrize("name", ["..%2Froutes.py", "%2e%2e/routes.py", "routes.py", "", "nothing.js", "a%00.js"])
+def test_uplot_is_as_published(running: Running) -> None:
+    folder = routes.STATIC / "uplot"
+    told = dict(re.findall("([0-9a-f]{64})  (.+)", (folder / "README.md").read_text(encoding="utf-8")))
+    assert len(told) == 2
+    for digest, name in told.items():
+        assert hashlib.sha256(running.http.get(f"/static/uplot/{name}").content).hexdigest() == digest
+    assert running.http.get("/static/uplot/README.md").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["uplot/..%2Fapp.js", "..%2Froutes.py", "%2e%2e/routes.py", "routes.py", "", "nothing.js", "a%00.js"]
+)
 def test_no_other_file_is_served(running: Running, name: str) -> None:
     assert running.http.get(f"/static/{name}").status_code == 404
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from driftbandits.service.core.holdings import Holdings
-from driftbandits.service.dashboard import routes
+from driftbandits.service.dashboard import overview, routes
 from driftbandits.store import Store
 from in_process import serving
 from waiting import PATIENCE
@@ -38,26 +38,27 @@ def test_there_is_a_sign_of_life_while_an_experiment_loads(monkeypatch: pytest.M
 
 def test_pages_that_look_at_the_same_time_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """300 open pages cost little more than one: the Store is read once for all, and so is each new picture made."""
-    lists, pictures = list[str](), list[object]()
-    read, draw = Store.experiments, routes.view_json  # type: ignore[attr-defined]
+    lists, pictures = list[int](), list[object]()
+    read, draw = Store.summaries, routes.view_json  # type: ignore[attr-defined]
 
-    def counted_read(store: Store, after: str = "", limit: int | None = None) -> Any:
-        lists.append(after)
-        return read(store, after, limit)
+    def counted_read(store: Store) -> Any:
+        lists.append(1)
+        return read(store)
 
     def counted_draw(*given: Any) -> Any:
         pictures.append(given[1:])
         return draw(*given)
 
-    monkeypatch.setattr(Store, "experiments", counted_read)
+    monkeypatch.setattr(Store, "summaries", counted_read)
     monkeypatch.setattr(routes, "view_json", counted_draw)
+    monkeypatch.setattr(overview, "EVERY", 3600.0)
     monkeypatch.setattr(routes, "TICK", 3600.0)  # of which no second one comes
     with serving() as running, ExitStack() as pages:
         path = running.create()
         assert running.http.post(f"{path}/ask").status_code == 200
-        for _ in range(40):
+        for query, event in [("?experiment=button", "view"), ("", "overview")] * 20:
             client = pages.enter_context(httpx.Client(base_url=running.url, timeout=PATIENCE))
-            answer = pages.enter_context(client.stream("GET", "/v1/live?experiment=button"))
-            assert "event: view" in answer.iter_lines()
+            answer = pages.enter_context(client.stream("GET", f"/v1/live{query}"))
+            assert f"event: {event}" in answer.iter_lines()
         assert running.http.get("/healthz").status_code == 200
         assert (len(lists), len(pictures)) == (1, 1)

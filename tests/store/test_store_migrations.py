@@ -30,6 +30,7 @@ DIGESTS = {
     "r0006.py": "4be04307f84ddcdf",
     "r0007.py": "20dbde56b1c14807",
     "r0008.py": "a0b312c859e1d5fb",
+    "r0009.py": "4e3a293ca342aa1c",
 }
 FIRST_EXPLORE = (
     "ALTER TABLE experiments DROP COLUMN propensities",

@@ -35,10 +35,11 @@
       .filter(element => !nameOf(element).trim()).map(element => element.outerHTML.slice(0, 80)),
     repeated: () => all('[id]').map(element => element.id).filter((id, place, ids) => ids.indexOf(id) !== place),
     levels: () => all('h1, main h2, main h3').filter(element => element.checkVisibility()).map(element => Number(element.tagName[1])),
-    clipped: () => all('.chart text').filter(text => {
+    clipped: () => all('.chart .tip, .lane-names span').filter(text => text.checkVisibility()).filter(text => {
       const mine = text.getBoundingClientRect(), box = text.closest('figure').getBoundingClientRect();
       return mine.left < box.left || mine.right > box.right;
     }).map(text => text.textContent),
-    wider: () => [document.documentElement, ...all('dialog[open]')].filter(box => box.scrollWidth > box.clientWidth).map(box => box.tagName),
+    wider: () => [document.documentElement, ...all('dialog[open]')].filter(box => box.scrollWidth > box.clientWidth).map(box => box.tagName)
+      .concat(all('table').filter(table => table.checkVisibility() && table.getBoundingClientRect().width > table.parentElement.clientWidth + 1).map(table => table.id || table.textContent.slice(0, 40))),
   };
 })();

@@ -134,9 +134,10 @@ class Learner:
         made.begin_past()
         return made
 
-    def belief(self, player: Player, n_arms: int) -> Belief:
-        """What the policy thinks of the Session's arms; nothing of those that it does not know."""
-        found: Belief = player.stage.policy.belief(player.state)
+    def belief(self, player: Player, n_arms: int, ahead: int = 0) -> Belief:
+        """What the policy thinks of the Session's arms, or forecasts; nothing of those that it does not know."""
+        policy = player.stage.policy
+        found: Belief = policy.forecast(player.state, ahead) if ahead else policy.belief(player.state)
         if self.places == list(range(n_arms)):
             return found
         spread: dict[str, Any] = {}

@@ -329,9 +329,9 @@ class Session:
 
     # Why
 
-    def belief(self) -> Belief:
-        """What the policy thinks of the arms now."""
-        return self._learner.belief(self._learner.player, len(self.arms))
+    def belief(self, ahead: int = 0) -> Belief:
+        """What the policy thinks of the arms now, or forecasts for so many steps ``ahead``, if it looks ahead."""
+        return self._learner.belief(self._learner.player, len(self.arms), ahead)
 
     def explain(self, decision: Decision | str) -> Explanation:
         """Why that arm: what the policy knew and believed at that Decision."""

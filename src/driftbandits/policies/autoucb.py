@@ -181,14 +181,19 @@ class AutoUCB(Policy):
 
     def belief(self, state: AutoUCBState) -> Belief:
         """Mean and deviation of each arm's mixture of filters, its slope, and the next crossing that follows."""
+        found = self.forecast(state, 0)
+        return found._replace(crossing=None if found.estimate is None else _crossing(state, found.estimate))
+
+    def forecast(self, state: AutoUCBState, steps: int) -> Belief:
+        """The same of each arm so many steps on, if it is left alone until then."""
         arms = state.arms
         mean, deviation, slope = (np.full(len(arms), np.nan) for _ in range(3))
         for arm in map(int, np.flatnonzero(arms.last > 0)):
-            parts = _mixture(state, arm, 0)
+            parts = _mixture(state, arm, steps)
             mean[arm] = parts.weight @ parts.mean
             deviation[arm] = math.sqrt(parts.weight @ (parts.variance + (parts.mean - mean[arm]) ** 2))
             slope[arm] = parts.weight[WALKS:] @ parts.slope
-        return gaussian_belief(mean, deviation)._replace(slope=slope, crossing=_crossing(state, mean))
+        return gaussian_belief(mean, deviation)._replace(slope=slope)
 
     def select(self, state: AutoUCBState, rng: np.random.Generator) -> int:
         run = state.run[0]

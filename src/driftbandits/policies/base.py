@@ -119,6 +119,10 @@ class Policy(Compiled):
         """What the policy thinks of the arms; empty for a policy that keeps no estimates."""
         return Belief()
 
+    def forecast(self, state: Any, steps: int) -> Belief:
+        """What it would believe so many steps on if it learnt nothing more; empty for one that does not look ahead."""
+        return Belief()
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The hyper-parameters by name, as scikit-learn asks for them: its ``clone`` then copies a policy.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from sqlalchemy import insert, select
+from sqlalchemy import Select, insert, select
 
 from driftbandits.store.database import Database
 from driftbandits.store.schema import audit
@@ -37,6 +37,14 @@ class Audit:
     def listed(self, after: int, limit: int) -> list[Deed]:
         """So many behind number ``after``."""
         statement = select(audit).where(audit.c.number > after).order_by(audit.c.number).limit(limit)
+        return self._read(statement)
+
+    def done_to(self, experiment: str, since: float, limit: int) -> list[Deed]:
+        """The last so many to an experiment since then, oldest first: an id may have belonged to another one before."""
+        mine = audit.c.experiment == experiment, audit.c.time >= since
+        return self._read(select(audit).where(*mine).order_by(audit.c.number.desc()).limit(limit))[::-1]
+
+    def _read(self, statement: Select[Any]) -> list[Deed]:
         with self._database.reading() as connection:
             rows = connection.execute(statement).all()
         return [

@@ -187,6 +187,13 @@ class Log:
         asked = exists().where(events.c.experiment == key, events.c.step == notes.c.step, text("events.kind = 'a'"))
         connection.execute(delete(notes).where(notes.c.experiment == key, notes.c.step.between(first, last), ~asked))
 
+    def changes(self, key: int, limit: int) -> list[Event]:
+        """The last so many of the rare events, oldest first."""
+        mine = select(changes.c.seq, *RARE_COLUMNS).where(changes.c.experiment == key)
+        with self._database.reading() as connection:
+            rows = connection.execute(mine.order_by(changes.c.seq.desc()).limit(limit)).all()
+        return [_rare_event(row) for row in reversed(rows)]
+
     def seq_of_ask(self, key: int, step: int) -> int | None:
         """Where in the log that Decision was made."""
         statement = select(events.c.seq).where(events.c.experiment == key, events.c.step == step, IS_ASKED)

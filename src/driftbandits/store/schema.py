@@ -19,7 +19,7 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0008"
+REVISION = "0009"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
 
 metadata = MetaData()
@@ -138,6 +138,7 @@ views = Table(
     Column("experiment", Integer, primary_key=True, autoincrement=False),
     Column("seq", BigInteger, nullable=False),
     Column("data", LargeBinary, nullable=False),
+    Column("summary", Text),  # of the data, as JSON: what a list of a thousand experiments shows of each
 )
 
 tokens = Table(

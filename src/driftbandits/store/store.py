@@ -244,6 +244,10 @@ class Store:
         experiment = self.experiment(id)
         return self._log.events(experiment.key, max(after, experiment.folded), until)
 
+    def changes(self, id: str, limit: int) -> list[Event]:
+        """The last so many events that neither made a Decision nor closed one, oldest first."""
+        return self._log.changes(self.experiment(id).key, limit)
+
     def start(self, id: str) -> Session:
         """The Session before the first event that is there: new, or what events past retention came to."""
         return self._history.start(self.experiment(id))
@@ -308,9 +312,13 @@ class Store:
         """Forget answers older than ``age`` seconds; returns how many."""
         return self._answers.prune(age)
 
-    def save_view(self, writer: Writer, seq: int, data: bytes) -> None:
-        """Keep a view of the first ``seq`` events; a process that is no longer the writer stores nothing."""
-        self._views.save(writer, seq, data)
+    def save_view(self, writer: Writer, seq: int, data: bytes, summary: str | None = None) -> None:
+        """Keep a view of the first ``seq`` events, and a short one; one who is no longer the writer stores nothing."""
+        self._views.save(writer, seq, data, summary)
+
+    def summaries(self) -> dict[str, str]:
+        """The short views that were kept last, by the experiments' ids."""
+        return self._views.summaries()
 
     def view(self, id: str) -> bytes | None:
         """The view that was kept last."""
@@ -336,6 +344,10 @@ class Store:
     def deeds(self, after: int = 0, limit: int = 1000) -> list[Deed]:
         """What was done to experiments, and by whom; so many behind that number."""
         return self._audit.listed(after, limit)
+
+    def deeds_to(self, id: str, limit: int) -> list[Deed]:
+        """The last so many that were done to one experiment since it was created, oldest first."""
+        return self._audit.done_to(id, self.experiment(id).created, limit)
 
     def tokens(self) -> list[Token]:
         """All tokens, revoked ones too."""

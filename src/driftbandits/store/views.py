@@ -7,7 +7,7 @@ import zlib
 from sqlalchemy import delete, insert, select
 
 from driftbandits.store.database import Database
-from driftbandits.store.schema import views, writers
+from driftbandits.store.schema import experiments, views, writers
 from driftbandits.store.writers import Writer
 
 
@@ -17,10 +17,10 @@ class Views:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save(self, writer: Writer, seq: int, data: bytes) -> None:
+    def save(self, writer: Writer, seq: int, data: bytes, summary: str | None) -> None:
         """In place of the one before, if the writer is still the writer."""
         mine = writers.c.experiment == writer.experiment.key, writers.c.epoch == writer.epoch
-        row = {"experiment": writer.experiment.key, "seq": seq, "data": zlib.compress(data, 1)}
+        row = {"experiment": writer.experiment.key, "seq": seq, "data": zlib.compress(data, 1), "summary": summary}
         with self._database.writing() as connection:
             if connection.execute(select(writers.c.epoch).where(*mine).with_for_update()).one_or_none():
                 connection.execute(delete(views).where(views.c.experiment == writer.experiment.key))
@@ -35,3 +35,11 @@ class Views:
             return None if data is None else zlib.decompress(data)
         except zlib.error:
             return None  # damaged: it is made again from the log
+
+    def summaries(self) -> dict[str, str]:
+        """Those of all experiments that have one, by id."""
+        statement = select(experiments.c.id, views.c.summary).join_from(
+            views, experiments, experiments.c.key == views.c.experiment
+        )
+        with self._database.reading() as connection:
+            return {row.id: row.summary for row in connection.execute(statement.where(views.c.summary.is_not(None)))}

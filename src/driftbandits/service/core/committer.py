@@ -17,6 +17,7 @@ from contextlib import suppress
 from driftbandits.live.decisions import Event
 from driftbandits.service.core.held import Batch, Held
 from driftbandits.service.core.metrics import Metrics
+from driftbandits.service.dashboard.summaries import summary_of
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.store import Answer, FencedError, Store, StoreError
 
@@ -93,7 +94,8 @@ class Committer:
             held.staged, held.writing = None, batch
             if held.writer.snapshot_due:
                 # Taken now, the snapshot holds the events up to this commit and none after it.
-                batch.snapshot, batch.view = held.writer.snapshot(), (held.view.seq, pack_view(held.view))
+                packed, summary = pack_view(held.view), summary_of(held.view, held.session)
+                batch.snapshot, batch.view = held.writer.snapshot(), (held.view.seq, packed, summary)
         if group:
             self._thread.submit(self._write, group)
 

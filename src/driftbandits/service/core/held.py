@@ -39,7 +39,7 @@ class Batch:
     answers: list[Answer] = field(default_factory=list)
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
     snapshot: Snapshot | None = None
-    view: tuple[int, bytes] | None = None
+    view: tuple[int, bytes, str] | None = None
     error: Exception | None = None
 
 

@@ -22,6 +22,7 @@ from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.retention import Retention
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.dashboard.loading import open_view
+from driftbandits.service.dashboard.summaries import summary_of
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Answer, FencedError, Store, StoreError, UnknownExperimentError, Writer
@@ -45,8 +46,6 @@ class Holdings:
         self._unclear: dict[str, Writer] = {}
         self._letting_go: dict[str, asyncio.Task[None]] = {}
         self._alone: dict[str, Held] = {}
-        self.lists: dict[str, tuple[float, asyncio.Future[str]]] = {}
-        """The dashboard's lists, for all who look at the same time: when each was begun, and its text."""
         self._threads = ThreadPoolExecutor(4, "store")
         self._slow_threads = ThreadPoolExecutor(4, "slow")
         self.retention = Retention(store, settings.archive)
@@ -277,7 +276,7 @@ class Holdings:
         try:
             if writer.seq > writer.saved:
                 self.store.snapshot(writer)
-                self.store.save_view(writer, view.seq, pack_view(view))
+                self.store.save_view(writer, view.seq, pack_view(view), summary_of(view, writer.session))
             self.store.release(writer)
         except StoreError as error:  # the log is whole; the lease runs out by itself
             log.warning("not released", experiment=writer.experiment.id, error=str(error))

@@ -16,6 +16,7 @@ from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.probe import Probe
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.core.warming import Warming
+from driftbandits.service.dashboard.overview import Overview
 from driftbandits.service.http.access import Access
 from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.http.exports import Exports
@@ -35,6 +36,7 @@ class Service:
     exports: Exports
     probe: Probe
     warming: Warming
+    overview: Overview
 
     async def perform(
         self,

@@ -17,6 +17,9 @@ from starlette.responses import Response, StreamingResponse
 from driftbandits.errors import DriftbanditsError
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit
+from driftbandits.service.dashboard.ahead import ahead_json
+from driftbandits.service.dashboard.overview import Listing
+from driftbandits.service.dashboard.timeline import alarm_entries, timeline
 from driftbandits.service.dashboard.view_json import Cursor, view_json
 from driftbandits.service.http.errors import refuse_for
 from driftbandits.service.http.experiments import show
@@ -44,11 +47,10 @@ HEADERS = {
 }
 TICK = 0.5
 """Seconds between two checks for what the page does not have yet."""
-LIST_EVERY = 4
-"""Ticks between two readings of the list of experiments, which is read from the Store."""
-BEAT = 10.0
-"""Seconds of silence after which the page is told that the connection lives."""
-LISTED = 100
+CHECK_EVERY = 4
+"""Ticks between two looks at whether the token is still good, and at the overview."""
+BEAT = 1.0
+"""Seconds of silence after which the page is told that the connection lives; after three of them it says silent."""
 
 router = APIRouter(include_in_schema=False)
 
@@ -65,9 +67,15 @@ async def static(name: str) -> Response:
     return _file(name)
 
 
-def _file(name: str) -> Response:
-    path = STATIC / name
-    if path.parent != STATIC or path.suffix not in KINDS or not path.is_file():
+@router.get("/static/uplot/{name}")
+async def uplot(name: str) -> Response:
+    """Those of the library that draws charts."""
+    return _file(name, STATIC / "uplot")
+
+
+def _file(name: str, folder: Path = STATIC) -> Response:
+    path = folder / name
+    if path.parent != folder or path.suffix not in KINDS or not path.is_file():
         raise HTTPException(404, f"there is no file {name!r}")
     return Response(path.read_bytes(), headers=HEADERS, media_type=KINDS[path.suffix])
 
@@ -77,30 +85,36 @@ async def live(
     request: Request,
     experiment: Annotated[str, Query(max_length=64)] = "",
     span: Literal["whole", "recent"] = "whole",
-    after: Annotated[str, Query(max_length=64, description="List experiments behind this id.")] = "",
 ) -> Response:
-    """The list of experiments and all about one of them, as server-sent events, for as long as anyone listens."""
+    """All about one experiment, or a little of all, as server-sent events, for as long as anyone listens."""
     service = await admit(request, "read", experiment)
-    stream = _events(request, service, experiment, span, after.replace("\0", ""))
+    stream = _events(request, service, experiment, span)
     return StreamingResponse(_with_beats(stream), headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
 
 
-async def _events(request: Request, service: Service, id: str, span: str, after: str) -> AsyncIterator[str]:
+@router.get("/v1/live/timeline")
+async def read_timeline(request: Request, experiment: Annotated[str, Query(max_length=64)]) -> list[dict[str, Any]]:
+    """What happened to an experiment; who did it, for those who may know."""
+    service = await admit(request, "read", experiment)
+    token: Token | None = request.scope["token"]
+    held, with_names = service.holdings.held.get(experiment), token is None or token.scope == "admin"
+    alarms = alarm_entries(held.view) if held else []
+    return await service.holdings.slowly(timeline, service.store, experiment, alarms, with_names)
+
+
+async def _events(request: Request, service: Service, id: str, span: str) -> AsyncIterator[str]:
     """Whatever changed, event by event. A refusal is an event too, and the last one."""
-    listed, tick, compiling = "", 0, False
-    viewer = Viewer(service, id, span)
+    tick, compiling = 0, False
+    viewer, listing = Viewer(service, id, span), Listing(service.overview)
     while not request.app.state.stopping():
         try:
             if compiling == service.warming.done:
                 compiling = not service.warming.done
                 yield _event("compiling", json.dumps(compiling))
-            if tick % LIST_EVERY == 0:
+            if tick % CHECK_EVERY == 0:
                 token = await service.access.check(request, "read", id)  # it may have been revoked meanwhile
-                limited = token is not None and token.experiments is not None
-                news = await (_read_list(service, after, token) if limited else _list(service, after))
-                if news != listed:
-                    listed = news
-                    yield _event("list", news)
+                if not id and (news := await listing.news(token)):
+                    yield _event("overview", news)
             if id:
                 for event in await viewer.news():
                     yield event
@@ -167,36 +181,9 @@ def _frame(held: Held, span: str, have: Cursor | None) -> tuple[str, Cursor, tup
         del held.frames[old]
     if key not in held.frames:
         found, cursor = view_json(held.view, span, have)
+        found["ahead"] = ahead_json(held.session, int(found["shown"]), cursor.drawn)
+        found["lift"] = held.session.lift()._asdict()
         event = _event("view", json.dumps(found, separators=(",", ":"), allow_nan=False))
         held.frames[key] = now, (event, cursor, (held.view.seq, held.view.looked))
     made: tuple[str, Cursor, tuple[Any, ...]] = held.frames[key][1]
     return made
-
-
-async def _list(service: Service, after: str) -> str:
-    """The list as JSON; pages that ask at about the same time share one reading of the Store."""
-    lists = service.holdings.lists
-    for old in [key for key, (made, _) in lists.items() if time.monotonic() - made > TICK * LIST_EVERY]:
-        del lists[old]
-    if after not in lists:
-        lists[after] = time.monotonic(), asyncio.ensure_future(_read_list(service, after))
-    return await asyncio.shield(lists[after][1])
-
-
-async def _read_list(service: Service, after: str, token: Token | None = None) -> str:
-    found = await service.holdings.slowly(service.store.experiments, after, LISTED + 1)
-    shown = []
-    for each in found[:LISTED]:
-        if token is not None and not token.is_for(each.id):
-            continue
-        held = service.holdings.held.get(each.id)
-        shown.append(
-            {
-                "id": each.id,
-                "title": each.title,
-                "status": held.status if held else each.status,
-                "events": held.view.seq if held else each.last_seq,
-                "alarms": held.view.alarm_count if held else 0,
-            }
-        )
-    return json.dumps({"experiments": shown, "next": found[LISTED - 1].id if len(found) > LISTED else None})

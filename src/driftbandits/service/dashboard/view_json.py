@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits.service.dashboard.curves import Curves, make_curves, mean_and_half_width
+from driftbandits.service.dashboard.numbers import number_or_none
 from driftbandits.service.dashboard.tallies import WIDTH
 from driftbandits.service.dashboard.tracks import SUMS
 from driftbandits.service.dashboard.views import SnoozeSpan, View
 
-MOST_DRAWN = 8
-"""Arms with curves, those with most pulls: more colours cannot be told apart."""
+MOST_DRAWN = 20
+"""Arms with curves, those with most pulls: more colours and patterns cannot be told apart."""
 MOST_LISTED = 50
 
 
@@ -49,9 +50,10 @@ def view_json(view: View, span: str = "whole", have: Cursor | None = None) -> tu
     found = {
         "step": view.step,
         "since": view.since,
+        "shown": len(rows.last) * WIDTH * track.width,
         "time": round(view.time, 3),
         "counts": counts | {"pending": view.pending},
-        "mean": _number(total / answered + origin) if answered else None,
+        "mean": number_or_none(total / answered + origin) if answered else None,
         "delay": _delays(view),
         "arms": _arms(view, sorted(busiest[:MOST_LISTED]), totals, curves),
         "drawn": drawn,
@@ -62,6 +64,8 @@ def view_json(view: View, span: str = "whole", have: Cursor | None = None) -> tu
         "decisions": _decisions(view),
         "snoozes": [_span(view, span) for span in reversed(view.snoozes)],
         "alarm": _alarm(view),
+        "changes": view.changes,
+        "crossing": _crossing(view),
     }
     return found, cursor
 
@@ -79,12 +83,12 @@ def _arms(view: View, listed: list[int], totals: Any, curves: Curves) -> list[di
             "arm": view.names[arm],
             "asks": int(totals[arm, 0]),
             "rewards": int(totals[arm, 1]),
-            "overall": _number(mean[arm] + (view.origin or 0.0)),
-            "overall_half_width": _number(half_width[arm]),
+            "overall": number_or_none(mean[arm] + (view.origin or 0.0)),
+            "overall_half_width": number_or_none(half_width[arm]),
         }
-        | {name: _number(column[arm]) for name, column in last.items()}
-        | {name: None if values is None else _number(values[arm]) for name, values in thought.items()}
-        | {"snoozed": arm in snoozed, "until": _number(snoozed.get(arm, math.nan))}
+        | {name: number_or_none(column[arm]) for name, column in last.items()}
+        | {name: None if values is None else number_or_none(values[arm]) for name, values in thought.items()}
+        | {"snoozed": arm in snoozed, "until": number_or_none(snoozed.get(arm, math.nan))}
         for arm in listed
     ]
 
@@ -94,7 +98,7 @@ def _delays(view: View) -> dict[str, float | None]:
     if not view.delays:
         return {"median": None, "most": None}
     median, most = np.percentile(np.array(view.delays), [50, 90]).tolist()
-    return {"median": _number(median), "most": _number(most)}
+    return {"median": number_or_none(median), "most": number_or_none(most)}
 
 
 def _decisions(view: View) -> list[dict[str, Any]]:
@@ -106,28 +110,30 @@ def _span(view: View, span: SnoozeSpan) -> dict[str, Any]:
     arm, better, gap, window, _, until = span.snooze
     names = {"arm": view.names[arm], "better": view.names[better]}
     return names | {
-        "gap": _number(gap),
+        "gap": number_or_none(gap),
         "window": window,
-        "until": _number(until),
+        "until": number_or_none(until),
         "start": span.start,
         "end": span.end,
     }
+
+
+def _crossing(view: View) -> dict[str, Any] | None:
+    found = view.belief.crossing
+    if found is None or max(found.arm, found.other) >= len(view.names):
+        return None
+    return {"arm": view.names[found.arm], "other": view.names[found.other], "steps": found.steps}
 
 
 def _alarm(view: View) -> dict[str, Any] | None:
     if view.alarm is None:
         return None
     last = [
-        {name: _number(value) for name, value in alarm._asdict().items()}
+        {name: number_or_none(value) for name, value in alarm._asdict().items()}
         | {"arm": view.names[alarm.arm], "step": step, "time": round(time, 3)}
         for step, time, alarm in reversed(view.alarms)
     ]
     return {"drift": view.alarm.drift, "tests": sum(view.alarm.tests), "count": view.alarm_count, "last": last}
-
-
-def _number(value: float) -> float | None:
-    """Six digits, which a page can show; None where there is no number."""
-    return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def _column(name: str, values: Any) -> list[Any]:
@@ -135,4 +141,4 @@ def _column(name: str, values: Any) -> list[Any]:
         return [round(value, 3) for value in values.tolist()]
     if name in ("step", "pending", *SUMS):
         return values.astype(int).tolist()  # type: ignore[no-any-return]
-    return [_number(value) for value in values.tolist()]
+    return [number_or_none(value) for value in values.tolist()]

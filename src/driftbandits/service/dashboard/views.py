@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,8 @@ LOOK = 0.05
 """Least seconds between two readings of the policy's belief: for SnoozeIt one takes as long as its episode."""
 LONG_LOOK = 1.0
 """The same within a row."""
+REST = 50.0
+"""A reading is followed by a rest of so many times what it took: some policies need a fifth of a second for one."""
 
 
 class Seen(NamedTuple):
@@ -79,7 +82,9 @@ class View:
         self.since, self.step, self.newest = session.step, session.step, 0
         self.changes = session.changes
         self.time = self.looked = 0.0 if session.time == -math.inf else session.time
-        self.belief = session.belief()
+        self.belief, self._rest = session.belief(), 0.0
+        self.rewarded: float | None = None
+        """When the last reward was told."""
         self.origin: float | None = None
         """The first reward, which is taken off all others before they are added up: so little is lost to rounding."""
         self.decisions: list[Seen | None] = [None] * DECISIONS
@@ -132,7 +137,7 @@ class View:
                 closed += (step, closes, arm, reward, probability, time, asked, type(event) is Told)
         self.step, self.time = step, time
         in_new_row = before == self.since or row_of(before, self.since) < row_of(step, self.since)
-        if session and time - self.looked >= (LOOK if in_new_row else LONG_LOOK):
+        if session and time - self.looked >= max(LOOK if in_new_row else LONG_LOOK, self._rest):
             self._read_belief(session)
         if len(asks) + len(closed) >= BUNDLE:
             self.take_in()
@@ -154,7 +159,9 @@ class View:
 
     def _read_belief(self, session: Session) -> None:
         """What the policy thinks now; a snooze begins or ends when it is seen for the first time, or no longer."""
+        began = perf_counter()
         belief = session.belief()  # of a Session that may have an arm more than was seen here
+        self._rest = REST * (perf_counter() - began)
         self.belief = belief = belief._replace(snoozed=tuple(s for s in belief.snoozed if s.arm < len(self.names)))
         self.looked = self.time
         last = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
@@ -194,6 +201,8 @@ class View:
         self.recent.add(rows.part(0, done))
         self.unfinished = rows.part(done, done + 1)
         self.newest = int(closed.step[closed.told].max(initial=self.newest))
+        if closed.told.any():
+            self.rewarded = float(closed.time[closed.told].max())
         self.delays.extend((closed.time - closed.asked)[closed.told][-DELAYS:].tolist())
         self._note_decisions(asks, closed)
         self._raise_alarms(closed)

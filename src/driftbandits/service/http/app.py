@@ -19,6 +19,7 @@ from driftbandits.service.core.settings import Settings
 from driftbandits.service.core.state import Service, admit
 from driftbandits.service.core.warming import Warming
 from driftbandits.service.dashboard import routes as dashboard
+from driftbandits.service.dashboard.overview import Overview
 from driftbandits.service.http import contract, decisions, experiments, models, policies, reference
 from driftbandits.service.http.access import Access, auth_needed
 from driftbandits.service.http.answers import Answers
@@ -45,7 +46,18 @@ def create_app(settings: Settings | None = None) -> Front:
             answers, access = Answers(holdings), Access(holdings, needed)
             exports, probe = Exports(store), Probe(store)
             metrics.gauge("running_exports", "Exports that are being sent.", lambda: exports.running)
-            app.state.service = Service(settings, store, metrics, holdings, answers, access, exports, probe, Warming())
+            app.state.service = Service(
+                settings,
+                store,
+                metrics,
+                holdings,
+                answers,
+                access,
+                exports,
+                probe,
+                Warming(),
+                Overview(store, holdings),
+            )
             yield
             exports.close()
             await holdings.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -110,6 +110,7 @@ async def change_experiment(request: Request, experiment: models.Id, changes: mo
     if "title" in given or "drift" in given:
         described = {name: given[name] for name in ("title", "drift") if name in given}
         await service.holdings.in_thread(partial(service.store.describe, experiment, **described))
+        held.writer.experiment = replace(held.writer.experiment, **described)
         if "drift" in given:
             held.view.watch(given["drift"])
     if "keep" in given:

@@ -1,6 +1,7 @@
 // The last Decisions, each with its why, which opens in place.
-import { clock, count, make, number, percent } from './format.js';
+import { clock, count, interval, make, named, number, percent, quoted } from './format.js';
 import { request } from './stream.js';
+import { fillTable } from './tables.js';
 
 const STATES = { pending: 'pending', dropped: 'dropped', default: 'time up: ' };
 const table = document.getElementById('decisions');
@@ -43,7 +44,7 @@ function newRow(experiment, decision) {
   row.button = make('button', { type: 'button', class: 'small', 'aria-expanded': 'false', 'aria-label': `Why ${decision.id}?` }, 'Why?');
   row.button.addEventListener('click', () => toggle(experiment, decision, row));
   row.main = make('tr', {}, make('th', { scope: 'row', class: 'short' }, make('span', { class: 'wide' }, decision.id.slice(0, -String(decision.step).length)), String(decision.step)), make('td', { class: 'short wide' }, clock(decision.time)),
-    make('td', { class: 'name' }, decision.arm), make('td', { class: 'number wide' }, decision.probability === null ? '–' : percent(decision.probability)),
+    make('td', { class: 'name' }, named(decision.arm)), make('td', { class: 'number wide' }, decision.probability === null ? '–' : percent(decision.probability)),
     row.reward, make('td', {}, row.button));
   return row;
 }
@@ -68,9 +69,9 @@ async function toggle(experiment, decision, row) {
 }
 
 function explained(why) {
-  const said = [`${why.arm} was chosen with probability ${number(why.probability)}, when the policy had learnt ${count(why.learnt)} rewards.`];
+  const said = [`${quoted(why.arm)} was chosen with probability ${number(why.probability)}, when the policy had learnt ${count(why.learnt)} rewards.`];
   const window = why.window === null ? '' : ` over ${count(why.window)} pairs of pulls`;
-  const snoozed = why.arms.filter(arm => arm.snoozed_until !== null || (why.phase === 'snoozed' && arm.probability === 0)).map(arm => arm.arm);
+  const snoozed = why.arms.filter(arm => arm.snoozed_until !== null || (why.phase === 'snoozed' && arm.probability === 0)).map(arm => quoted(arm.arm));
   if (why.phase === 'snoozed') {
     said.push(`Snoozed: ${snoozed.join(', ')}, ${why.until === null ? 'for good' : `until the policy’s step ${count(why.until)}`}. The gap found${window} was ${number(why.gap)}.`);
   } else if (why.gap !== null) {
@@ -79,14 +80,11 @@ function explained(why) {
   } else {
     said.push('Exploring: no arm is snoozed.');
   }
-  const heads = ['arm', 'estimate', '95 % interval', 'probability', 'snoozed until'];
-  const body = why.arms.map(arm => make('tr', {}, make('th', { scope: 'row', class: 'name' }, arm.arm), make('td', { class: 'number' }, number(arm.estimate)),
-    make('td', { class: 'number' }, arm.low === null ? '–' : `${number(arm.low)} to ${number(arm.high)}`),
-    make('td', { class: 'number' }, number(arm.probability)),
-    make('td', { class: 'number' }, arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`)));
-  const source = why.source === 'policy' ? 'Estimates are the policy’s own.' : `Estimates are means of ${why.source}, as the policy keeps none.`;
-  return [...said.map(line => make('p', {}, line)),
-    make('div', { class: 'scroll' }, make('table', {}, make('caption', {}, source),
-      make('thead', {}, make('tr', {}, ...heads.map((head, index) => make('th', { scope: 'col', class: index ? 'number' : '' }, head)))),
-      make('tbody', {}, ...body)))];
+  const heads = [['arm', 'name'], ['estimate', 'number'], ['95 % interval', 'number'], ['probability', 'number'], ['snoozed until', 'number']];
+  const table = make('table');
+  fillTable(table, heads, why.arms.map((arm, index) => ({
+    key: index, cells: [named(arm.arm), number(arm.estimate), interval(arm.low, arm.high), number(arm.probability), arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`],
+  })));
+  table.prepend(make('caption', {}, why.source === 'policy' ? 'Estimates are the policy’s own.' : `Estimates are means of ${why.source}, as the policy keeps none.`));
+  return [...said.map(line => make('p', {}, line)), table];
 }

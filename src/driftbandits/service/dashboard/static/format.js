@@ -32,6 +32,8 @@ export function seconds(value) {
   return value < 7200 ? `${number(value / 60)} min` : `${number(value / 3600)} h`;
 }
 
+export const interval = (low, high) => low === null ? '–' : `${number(low)} to ${number(high)}`;
+
 const two = value => String(value).padStart(2, '0');
 
 export function clock(time) {
@@ -45,29 +47,38 @@ export function moment(time) {
   return (today ? '' : `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} `) + clock(time);
 }
 
-// Ticks
+// Without seconds, for lists.
+export const day = time => `${timeLabel(time, 86400)} ${clock(time).slice(0, 5)}`;
 
-export function ticks(low, high, most) {
-  const raw = (high - low) / Math.max(most, 1);
-  if (!(raw > 0)) return [low];
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 5, 10].find(factor => factor * power >= raw * .999);
-  const found = [];
-  for (let index = Math.ceil(low / step - 1e-9); index * step <= high + 1e-9 * step; index++) found.push(index * step);
-  return found.map(value => Number(value.toPrecision(12)));
+// Names that people gave: in a direction of their own, and never invisible.
+
+const SEEN = /[^\s\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;
+
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g; // they would turn the text around
+
+export function shownName(name) {
+  if (SEEN.test(name)) return name.replace(TURNS, each => `⟨U+${each.codePointAt(0).toString(16).toUpperCase()}⟩`);
+  const points = [...new Set([...name].map(each => `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`))];
+  return `(blank: ${[...name].length} × ${points.slice(0, 3).join(', ')})`;
 }
 
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000];
+export const named = name => make('bdi', { title: shownName(name), class: SEEN.test(name) ? null : 'blank' }, shownName(name));
 
-export function timeTicks(low, high, most) {
-  const step = STEPS.find(each => (high - low) / each <= most) || 31536000;
-  const offset = new Date(1000 * low).getTimezoneOffset() * 60;
-  const found = [];
-  for (let at = Math.ceil((low - offset) / step) * step + offset; at <= high; at += step) {
-    const when = new Date(1000 * at);
-    const label = step >= 86400 ? `${when.getMonth() + 1}-${two(when.getDate())}`
-      : step >= 60 ? clock(at).slice(0, 5) : clock(at);
-    found.push([at, label]);
-  }
-  return found;
+// The same within a sentence of plain text: between isolates, where it could turn what stands around it.
+export const quoted = name => (/^[ -~]*$/.test(name) ? shownName(name) : `\u2068${shownName(name)}\u2069`);
+
+// Seconds ago, for people.
+export function ago(time, now = Date.now() / 1000) {
+  const past = Math.max(0, now - time);
+  if (past < 60) return 'just now';
+  if (past < 3600) return `${Math.floor(past / 60)} min ago`;
+  return past < 2 * 86400 ? `${Math.floor(past / 3600)} h ago` : `${Math.floor(past / 86400)} days ago`;
+}
+
+// Labels of a time axis whose ticks are `step` seconds apart.
+export function timeLabel(time, step) {
+  const when = new Date(1000 * time);
+  if (step >= 86400) return `${two(when.getMonth() + 1)}-${two(when.getDate())}`;
+  const short = step >= 60 ? clock(time).slice(0, 5) : clock(time);
+  return step >= 3600 && short === '00:00' ? `${two(when.getMonth() + 1)}-${two(when.getDate())}` : short;
 }

@@ -1,6 +1,6 @@
 // Requests with the token, and the live stream: server-sent events read by fetch, as EventSource can send no token.
 
-const SILENCE = 30_000;
+const SILENT = 3000, GIVEN_UP = 12_000;
 
 export const token = {
   get: () => sessionStorage.getItem('token') || '',
@@ -28,7 +28,8 @@ export async function request(method, path, body) {
   return told;
 }
 
-// Calls on.event(name, data) for each event, on.state('live' | 'waiting' | 'gone', words) when the connection changes.
+// Calls on.event(name, data) for each event, on.state('live' | 'silent' | 'gone', words) when the connection changes.
+// The service says something every second: when nothing came for three, it is silent, and after twelve it is given up.
 export class Stream {
   constructor(on) {
     this.on = on;
@@ -49,7 +50,8 @@ export class Stream {
     clearTimeout(this.timer);
     this.abort?.abort();
     this.abort = new AbortController();
-    let words = 'disconnected';
+    this.heard(false);
+    let words = 'away';
     try {
       const response = await fetch(`v1/live?${new URLSearchParams(this.query)}`, { headers: headers(), signal: this.abort.signal });
       if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})));
@@ -59,6 +61,7 @@ export class Stream {
       if (error instanceof Refusal) {
         words = error.message;
         if (error.status === 401 || error.status === 403) {
+          clearInterval(this.watch);
           this.on.state('gone', error.status === 401 ? 'needs a token' : 'token not allowed');
           this.on.locked(error);
           return;
@@ -68,26 +71,38 @@ export class Stream {
     if (number === this.number) this.later(words);
   }
 
+  // Something came just now, or a connection is being made: count the silence from here.
+  heard(live = true) {
+    const since = Date.now();
+    clearInterval(this.watch);
+    if (live) this.on.state('live', 'live');
+    this.watch = setInterval(() => {
+      const silence = Date.now() - since;
+      if (silence > GIVEN_UP) this.abort.abort();
+      else if (silence >= SILENT) this.on.state('silent', `silent for ${Math.floor(silence / 1000)} s`);
+    }, 500);
+  }
+
   async read(reader, number) {
     const decoder = new TextDecoder();
     let text = '';
     for (;;) {
-      const watchdog = setTimeout(() => this.abort.abort(), SILENCE);
-      const { done, value } = await reader.read().finally(() => clearTimeout(watchdog));
+      const { done, value } = await reader.read();
       if (done || number !== this.number) return;
       this.failures = 0;
-      this.on.state('live', 'live');
+      this.heard();
       const parts = (text + decoder.decode(value, { stream: true })).split('\n\n');
       text = parts.pop();
       for (const part of parts) {
         const found = /^event: (.*)\ndata: (.*)$/.exec(part);
-        if (found) this.on.event(found[1], JSON.parse(found[2]));
+        if (found && number === this.number) this.on.event(found[1], JSON.parse(found[2]));
       }
     }
   }
 
   later(words) {
     const wait = Math.min(500 * 2 ** this.failures, 15_000) * (.75 + Math.random() / 2);
+    clearInterval(this.watch);
     this.failures++;
     this.on.state('gone', `${words}; again in ${Math.max(1, Math.round(wait / 1000))} s`);
     this.timer = setTimeout(() => this.connect(), wait);

@@ -1,0 +1,93 @@
+// A lane for each arm: its share of traffic as an area, hatched where it was snoozed.
+import { make, named, percent } from './format.js';
+import { colour } from './palette.js';
+import { paintMoments } from './painting.js';
+import { Plot } from './plot.js';
+
+export class Lanes extends Plot {
+  constructor(label, zoom) {
+    super(label, zoom, { format: percent });
+    this.names = make('div', { class: 'lane-names', 'aria-hidden': 'true' });
+    this.height = data => 34 + this.visibleIn(data).length * this.lane(data);
+  }
+
+  visibleIn(data) { return data.series.filter(each => !each.hidden); }
+  lane(data) { return data.series.length > 8 ? 34 : data.series.length > 4 ? 44 : 58; }
+  range() { return [0, 1]; }
+  sideAxis() { return { show: false, size: 0 }; }
+  path() { return { paths: () => null }; }
+
+  draw() {
+    super.draw();
+    if (!this.u || !this.data) return;
+    if (!this.names.isConnected) this.u.root.before(this.names);
+    const lane = this.lane(this.data);
+    this.names.hidden = this.data.x.length < 2;
+    this.names.replaceChildren(...this.visibleIn(this.data).map((each, place) => {
+      const label = make('span', {}, named(each.name));
+      label.style.top = `${6 + place * lane}px`;
+      return label;
+    }));
+  }
+
+  behind() {}
+
+  before(u) {
+    const { ctx, bbox } = u, ratio = devicePixelRatio, data = this.data, lane = this.lane(data) * ratio, x = value => u.valToPos(value, 'x', true);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, 0, bbox.width, ctx.canvas.height);
+    ctx.clip();
+    this.visibleIn(data).forEach((each, place) => {
+      const top = bbox.top + place * lane + 16 * ratio, bottom = bbox.top + (place + 1) * lane - 3 * ratio, y = value => bottom - value * (bottom - top);
+      ctx.globalAlpha = each.alpha ?? 1;
+      ctx.fillStyle = colour('--lane');
+      ctx.fillRect(bbox.left, top, bbox.width, bottom - top);
+      ctx.fillStyle = colour(each.look.colour);
+      ctx.globalAlpha *= .6;
+      for (let start = 0; start < data.x.length; start++) {
+        if (each.values[start] === null) continue;
+        let end = start;
+        while (end + 1 < data.x.length && each.values[end + 1] !== null) end++;
+        ctx.beginPath();
+        ctx.moveTo(x(data.x[start]), bottom);
+        for (let index = start; index <= end; index++) ctx.lineTo(x(data.x[index]), y(each.values[index]));
+        ctx.lineTo(x(data.x[end]), bottom);
+        ctx.fill();
+        start = end;
+      }
+      ctx.globalAlpha = 1;
+      for (const [from, to, share] of spans(each.snoozed)) hatch(ctx, x(data.x[Math.max(from - 1, 0)]), top, x(data.x[to]), bottom, Math.max(share, .3), ratio);
+    });
+    ctx.restore();
+    paintMoments(u, data.moments, data.gaps);
+  }
+}
+
+function hatch(ctx, left, top, right, bottom, opacity, ratio) {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, Math.max(right - left, 1.5 * ratio), bottom - top);
+  ctx.clip();
+  ctx.strokeStyle = colour('--hatch');
+  ctx.globalAlpha = opacity;
+  ctx.lineWidth = 2 * ratio;
+  ctx.setLineDash([]);
+  ctx.beginPath();
+  const height = bottom - top, gap = 8 * ratio;
+  for (let at = Math.floor((left - height) / gap) * gap; at < right; at += gap) { ctx.moveTo(at, bottom); ctx.lineTo(at + height, top); }
+  ctx.stroke();
+  ctx.restore();
+}
+
+// Stretches of rows in which an arm was snoozed, and for what share of them.
+function spans(snoozed) {
+  const found = [];
+  snoozed.forEach((share, index) => {
+    if (!share) return;
+    const last = found[found.length - 1];
+    if (last && last[1] === index - 1 && Math.abs(last[2] - share) < .15) last[1] = index;
+    else found.push([index, index, share]);
+  });
+  return found;
+}
