@@ -13,25 +13,14 @@ import pytest
 
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
+from driftbandits.instances import Instance
 from driftbandits.instances.noise import Gaussian
 from driftbandits.policies import POLICIES
 from driftbandits.research.league.against_autots import by_kind_and_noise, judge_new
 from driftbandits.research.league.answer import answer, losses
 from driftbandits.research.league.delays import SETTINGS, play_delays
 from driftbandits.research.league.league import League, delays, league, quantiles
-from driftbandits.research.league.matches import (
-    ABRUPT,
-    CHANGING,
-    DRIFTING,
-    JUMPS,
-    KINDS,
-    REAL,
-    STATIONARY,
-    Match,
-    asked,
-    matches,
-    told,
-)
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, JUMPS, KINDS, REAL, STATIONARY, asked, matches, told
 from driftbandits.research.league.play import play, run_table
 from driftbandits.research.league.quantiles import play_quantiles, worse
 from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
@@ -39,6 +28,8 @@ from driftbandits.research.league.standings import OURS, best_single, mean_regre
 from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
 from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
 from driftbandits.research.report.parts import Settings
+from driftbandits.simulation.result import Simulation
+from driftbandits.simulation.simulate import simulate
 
 SHORT = 5_000
 
@@ -219,14 +210,14 @@ def test_instances_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[League, Path]]:
     """Two policies where arms come and go, rewards come late or were recorded: compiling all would take minutes."""
-    out, few, everyone = tmp_path_factory.mktemp("league"), ("AutoTS", "UCB1"), Match.entrants
+    out, few = tmp_path_factory.mktemp("league"), ("AutoTS", "UCB1")
 
-    def entrants(match: Match) -> dict[str, Any]:
-        found = everyone(match)
-        return {name: found[name] for name in few} if match.kind == CHANGING else dict(found)
+    def simulated(policies: dict[str, Any], instance: Instance, *rest: Any, **options: Any) -> Simulation:
+        chosen = few if instance.available is not None else policies
+        return simulate({name: policies[name] for name in chosen}, instance, *rest, **options)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Match, "entrants", entrants)
+        patched.setattr("driftbandits.research.league.play.simulate", simulated)
         patched.setattr("driftbandits.research.league.delays.WHO", few)
         patched.setattr("driftbandits.research.league.as_recorded.LEFT_OUT", tuple(set(POLICIES) - set(few)))
         yield league(runs=2, out=out, horizon=SHORT, workers=1), out
