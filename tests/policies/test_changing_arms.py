@@ -56,7 +56,8 @@ def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.Dat
     """Choices are those of the same State without these arms; what is learnt is what it would be if all were on."""
     policy = lively(name, 3)
     state: Any = policy.init(3)
-    twin, rng = policy.init(3), generator(seed)
+    twin: Any = policy.init(3)
+    rng = generator(seed)
     for step in range(data.draw(st.integers(1, 60))):
         places = range(len(state.arms))
         what = data.draw(st.sampled_from(["play"] * 6 + ["add", "set", "set"]))
