@@ -39,6 +39,7 @@ def test_operations_word_by_word(tmp_path: Path) -> None:
     assert "access-control-allow-origin: https://shop.example" in done.stdout
     assert '"timeout":3600.0' in done.stdout
     assert '"did":"corrected"' in done.stdout
-    assert '"id":"button-2"' in done.stdout  # after the restore
+    assert '"decisions":1' in done.stdout  # of the unit that was erased
+    assert '"id":"button-3"' in done.stdout  # after the restore
     assert (tmp_path / "button.csv").read_text().splitlines()[1].startswith("button-1,1,")
     assert ",corrected," in (tmp_path / "button.csv").read_text()
