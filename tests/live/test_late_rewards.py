@@ -194,7 +194,7 @@ def test_whatever_happens_a_session_is_the_fold_of_its_log(data: st.DataObject) 
     events: list[Event] = []
     session.journal = events
     for verb in data.draw(st.lists(st.sampled_from(VERBS), min_size=10, max_size=80)):
-        clock.now += 0.7
+        clock.now += data.draw(st.sampled_from([0.05, 0.7]))
         if verb == "ask":
             session.ask_many(data.draw(st.integers(1, 6)))
         elif verb == "tell" and session.open:
