@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 from clock import Clock
 from driftbandits.live.cohorts import ASKED, PRIOR, SETTLED, TOLD, Cohorts
-from driftbandits.live.decisions import Corrected, Counted, Event, Outcome, Rewound, Settled, Told, amended
+from driftbandits.live.decisions import Asked, Corrected, Counted, Event, Outcome, Rewound, Settled, Told, amended
 from naive_late import NaiveLate
 
 DAY = 86_400.0
@@ -62,23 +62,24 @@ def lived(
 
 def sums(session: db.Session) -> tuple[Any, Any, Any]:
     """Of each arm how many were asked, told, and learnt in whatever way."""
-    asked, told, silent = np.zeros((3, len(session.arms)))
-    arm_of = {}
+    asked, told, silent, ahead = np.zeros((4, len(session.arms)))
+    arm_of: dict[int, int] = {}
     for event in session.journal or ():
-        if isinstance(event, Counted):
-            for arm, count in event.counts:
-                silent[arm] += count
+        if isinstance(event, Asked):
+            arm_of[event.step] = event.arm
+            asked[event.arm] += 1
         elif isinstance(event, Told):
             told[arm_of[event.step]] += 1
-        elif not isinstance(event, Settled):
-            arm_of[event.step] = event.arm  # type: ignore[union-attr]
-            asked[event.arm] += 1  # type: ignore[union-attr]
-    learnt = np.bincount([arm for _, arm, _ in session._learner.recent], minlength=len(session.arms))
-    assert learnt.sum() == min(session.learnt, 1000)
-    assert session._late is not None
-    direct = session.learnt - told.sum() - silent.sum()  # settled when nothing had been learnt ahead
-    assert direct >= 0
-    return asked, told, told + silent + direct * silent / silent.sum()
+        elif isinstance(event, Settled):
+            arm = arm_of[event.step]
+            silent[arm] += ahead[arm] == 0
+            ahead[arm] = max(ahead[arm] - 1, 0)
+        elif isinstance(event, Counted):
+            for arm, count in event.counts:
+                silent[arm] += count
+                ahead[arm] += count
+    assert (told + silent).sum() == session.learnt
+    return asked, told, told + silent
 
 
 def error_of(session: db.Session, rate: Any, learnt: Any) -> Any:
@@ -193,7 +194,7 @@ def test_whatever_happens_a_session_is_the_fold_of_its_log(data: st.DataObject) 
     events: list[Event] = []
     session.journal = events
     for verb in data.draw(st.lists(st.sampled_from(VERBS), min_size=10, max_size=80)):
-        clock.now += 0.7
+        clock.now += data.draw(st.sampled_from([0.05, 0.7]))
         if verb == "ask":
             session.ask_many(data.draw(st.integers(1, 6)))
         elif verb == "tell" and session.open:

@@ -16,7 +16,7 @@ class NaiveLate:
         self.tick = timeout / 2**OCTAVES
         top = math.ceil(PER_OCTAVE * math.log2(timeout))
         powers = range(top - OCTAVES * PER_OCTAVE, top)
-        self.bounds = [2.0 ** (power / PER_OCTAVE) for power in powers] + [timeout]
+        self.bounds: list[float] = [2.0 ** (power / PER_OCTAVE) for power in powers] + [timeout]
         self.decisions: list[dict[str, Any]] = []
         self.groups: list[tuple[int, list[dict[str, Any]]]] = []
         self.gone: list[dict[str, Any]] = []
@@ -56,7 +56,8 @@ class NaiveLate:
     def estimate(self, now: float) -> list[float]:
         """The product-limit estimator, from delays one by one; F at each bound."""
         age = max(now - self.decisions[0]["time"], self.tick)
-        found, kept, below = [], 1.0, [0.0, *self.bounds[:-1]]
+        kept, below = 1.0, [0.0, *self.bounds[:-1]]
+        found: list[float] = []
         for low, high in reversed(list(zip(below, self.bounds, strict=True))):
             found.append(kept)
             of_late = PRIOR * (min(high / age, 1.0) - min(low / age, 1.0))
