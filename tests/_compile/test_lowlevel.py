@@ -154,3 +154,17 @@ def test_random_numbers_of_their_own_belong_to_the_run() -> None:
         assert not np.array_equal(first, second), policy
         again = db.simulate({"it": policy}, instance, db.Gaussian(1e-9), runs=20, seed=0, progress=False)
         assert np.array_equal(again.regret["it"][:, -1], first)
+
+
+def _fill(values: Any, count: int) -> float:
+    mine, other = lowlevel.workspace(4), lowlevel.workspace(4)
+    for index in range(count):
+        mine[index], other[index] = values[index], -2.0 * values[index]
+    return float(mine.sum() + other.sum() + len(mine))
+
+
+def test_workspaces_are_arrays_of_their_own() -> None:
+    values = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    assert _fill(values, 4) == numba.njit(_fill)(values, 4) == 4 - 15.0
+    with pytest.raises(IndexError):
+        numba.njit(boundscheck=True)(_fill)(values, 5)

@@ -30,7 +30,7 @@ def total(values: Array, at: int, count: int) -> float:
         b += values[j + 1]
         c += values[j + 2]
         d += values[j + 3]
-    return (a + b) + (c + d)
+    return (a + b) + (c + d)  # type: ignore[no-any-return]
 
 
 @kernel
