@@ -61,7 +61,7 @@ def owner(page: Page) -> Callable[[str], None]:
         dialog.get_by_role("combobox").select_option("SWTS")
         dialog.get_by_label("window").fill("500")
         dialog.get_by_label("posterior").fill("beta")
-        dialog.get_by_label("Explore").fill("0.05")
+        dialog.get_by_role("textbox", name="Explore").fill("0.05")
         dialog.get_by_role("button", name="Change").click()
         expect(page.locator("#about")).to_contain_text("SWTS (window 500")
         return "Policy AutoTS → SWTS, explores 5.0 %"
