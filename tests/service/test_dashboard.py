@@ -285,7 +285,7 @@ def test_experiments_are_searched_filtered_and_sorted(running: Running, watch: C
     expect(shown).to_have_text(["berry"])
     page.get_by_label("Show", exact=True).select_option("all")
     page.keyboard.press("Escape")
-    page.locator("h2").first.click()
+    page.locator("#experiments-title").click()
     page.keyboard.press("/")
     page.keyboard.type("red autots")
     expect(shown).to_have_text(["cherry", "apple"])

@@ -18,7 +18,7 @@ from driftbandits.live.decisions import Asked, Event
 from driftbandits.service.dashboard import views
 from driftbandits.service.dashboard.curves import make_curves
 from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Rows, Track, empty_rows
-from driftbandits.service.dashboard.view_json import view_json
+from driftbandits.service.dashboard.view_json import MOST_DRAWN, view_json
 from driftbandits.service.dashboard.view_snapshots import pack_view, unpack_view
 from driftbandits.service.dashboard.views import Seen, View
 from naive_view import base_rows, curves, fold
@@ -208,7 +208,7 @@ def test_many_arms_take_fewer_rows_and_only_the_busiest_are_drawn() -> None:
         played.commit()
     found, _ = view_json(played.view)
     assert len(found["rows"]["step"]) <= views.MOST_NUMBERS // 300 + 1
-    assert len(found["drawn"]) == len(found["rows"]["mean"]) == 8
+    assert len(found["drawn"]) == len(found["rows"]["mean"]) == MOST_DRAWN
     assert len(found["arms"]) == 50
 
 

@@ -127,7 +127,7 @@ export function drawFigures(state, axis, moments) {
     figure.caption_.textContent = figure.caption({ ...state, ahead });
     figure.last = data;
     if (empty) continue;
-    if (figure.chart instanceof Lanes) figure.box.style.gridRow = `span ${Math.ceil(data.series.length / 6)}`; // others stand beside it
+    if (figure.chart instanceof Lanes) figure.box.style.gridRow = `span ${Math.ceil(data.series.length / 7)}`; // others stand beside it
     figure.chart.update(data);
     fillFigureTable(figure, data);
   }

@@ -7,6 +7,7 @@ import { Plot } from './plot.js';
 export class Lanes extends Plot {
   constructor(label, zoom) {
     super(label, zoom, { format: percent });
+    this.left = 16; // room for half a label of the x axis
     this.names = make('div', { class: 'lane-names', 'aria-hidden': 'true' });
     this.height = data => 34 + this.visibleIn(data).length * this.lane(data);
   }

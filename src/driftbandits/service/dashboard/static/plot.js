@@ -13,7 +13,7 @@ export const seen = new IntersectionObserver(entries => { for (const each of ent
 export class Plot {
   // `rangeOf` series decide on the range, which may then be `stretch` times as high to show more of the others.
   constructor(label, zoom, { height = 210, format = number, atLeast = [], rangeOf = 99, stretch = 1 } = {}) {
-    Object.assign(this, { zoom, format, atLeast, rangeOf, stretch, label, data: null, visible: false, at: null, made: '' });
+    Object.assign(this, { left: 0, zoom, format, atLeast, rangeOf, stretch, label, data: null, visible: false, at: null, made: '' });
     this.height = () => height;
     this.box = make('div', { class: 'chart', tabindex: '0', role: 'img', 'aria-label': label });
     this.tip = make('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
@@ -58,7 +58,7 @@ export class Plot {
   options(data, width) {
     const line = { stroke: () => colour('--soft'), font: FONT, grid: { stroke: () => colour('--line'), width: 1 }, ticks: { show: false } };
     return {
-      width, height: this.height(data), padding: [6, 12, 0, 0], legend: { show: false },
+      width, height: this.height(data), padding: [6, 12, 0, this.left], legend: { show: false },
       cursor: { sync: shared, drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
       scales: { x: { time: data.axis === 'time', range: () => this.zoom.range() }, y: { range: () => this.range() } },
       axes: [
