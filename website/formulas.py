@@ -232,7 +232,7 @@ def _operand(text: str, at: int) -> tuple[int | None, bool]:
 
 def _script(text: str, at: int) -> int | None:
     at += text[at : at + 1] in ("−", "-", "+")
-    if text[at : at + 1] in ("(", "["):
+    if text[at : at + 1] in ("(", "[", "⌈", "⌊"):
         return _group(text, at)
     found = re.compile(r"(?:[A-Za-z]+|\d+(?:\.\d+)?|[α-ω])′?").match(text, at)
     return found.end() if found else None

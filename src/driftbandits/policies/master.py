@@ -45,7 +45,7 @@ class MASTER(Policy):
     rho(t) = sqrt(K/t) + K/t and rhohat(t) = confidence * 6 (log2(T) + 1) ln(T/risk) rho(t), with risk = 1/T.
 
     It must know T. With the theory's ``confidence`` = 1 neither test can pass for rewards in [0, 1] while
-    3 rhohat(T) > 1: below about 10^9 steps for two arms (``parameters`` says when: first_test). MASTER then only
+    3 rhohat(T) > 1: below about 10^9 steps for two arms (``parameters`` says when: ``first_test``). MASTER then only
     follows its schedule. Less makes the tests more eager: at T = 10^5 they begin to pass at about 0.003.
 
     A step costs O(K) and a few draws, whatever T; memory is O(K log T).
