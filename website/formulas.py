@@ -21,8 +21,8 @@ SIGNS = {"<-": "←", "<=": "≤", ">=": "≥", "!=": "≠", "+-": "±", " * ": 
 _HAT = "\N{COMBINING CIRCUMFLEX ACCENT}"
 _NAME = re.compile(rf"(?<![A-Za-z])({'|'.join(sorted(GREEK, key=len, reverse=True))}|X(?=hat))(_?hat)?(?![A-Za-z-])")
 _MINUS = re.compile(
-    r"(?<=[\w)\]}⌋⌉|]) - (?=[\w(√|⌈⌊])|(?<=[\w)])-(?=\d+\))|(?<=\^)-|(?<=[(\[])-(?=[\w.√])"
-    r"|(?<=\s)-(?=[α-ω√])|(?<![A-Za-z]{2})(?<=[A-Za-z])-(?=\d)"
+    r"(?<=[\w)\]}⌋⌉|]) - (?=[\w(√|⌈⌊])|(?<!\de)(?<=[\w)])-(?=\d+\))|(?<=\^)-|(?<=[(\[])-(?=[\w.√])"
+    r"|(?<=\s)-(?=[α-ω√])|(?<!\w[A-Za-z])(?<=[A-Za-z])-(?=\d)"
 )
 _LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _PRIME = re.compile(r"(?<![A-Za-z'])([A-Za-zα-ω])'(?![A-Za-z'])")
@@ -128,6 +128,7 @@ _SIGN = re.compile(r"\s[−+](?=\S)")
 """Before a formula, and not between two: it is −S."""
 _UNARY = re.compile(r"(?:ln|log₂?|exp|max|min)(?:\^\([^()]*\)|\b) ?")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "⌈": "⌉", "⌊": "⌋", "|": "|"}
+_PLAIN = re.compile(r"(?:Claim|Corollary|Experiment|Figure|Lemma|[Ss]ection|Theorem) \d+|[\w'’.-]+")
 _INITIALS = re.compile(r"(?:^|(?<=[,;:] )|(?<=after )|(?<=and ))(?:[A-Z]\.[ -]?)+(?=[A-Z][a-z])")
 _ALONE = re.compile(r"[B-HJ-Zb-zα-ωΔΘΩΣ].*", re.DOTALL)
 """A letter that is no English word."""
@@ -150,7 +151,7 @@ def find(text: str) -> Iterator[tuple[int, int]]:
         if end is not None and _is_formula(text, at, end):
             yield at, end
             at = end
-        elif starts and (word := re.compile(r"[\w'’.-]+").match(text, at)):
+        elif starts and (word := _PLAIN.match(text, at)):
             at = max(word.end(), at + 1)
         else:
             at += 1
