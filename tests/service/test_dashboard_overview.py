@@ -115,6 +115,8 @@ def test_the_timeline_tells_what_happened_and_who_did_it(tmp_path: Path) -> None
             ("PATCH", "", {"title": "A shop"}),
             ("POST", "/pause", None),
             ("POST", "/resume", None),
+            ("PATCH", "", {"late": True}),
+            ("PATCH", "", {"late": False, "sticky": 60.0}),
         ]:
             answer = running.http.request(method, path + what, json=body)
             assert answer.status_code == 200, answer.text
@@ -133,6 +135,7 @@ def test_the_timeline_tells_what_happened_and_who_did_it(tmp_path: Path) -> None
         "paused",
     ]
     assert kinds[12] == "resumed"
+    assert [entry["settings"] for entry in found[13:16]] == [{"late": True}, {"late": False}, {"sticky": 60.0}]
     assert "alarm" in kinds
     assert [(entry["status"], entry["new"]) for entry in found[1:5]] == [
         ("on", True),

@@ -75,7 +75,7 @@ class Late:
 
     def close(self, asked: Sequence[Asked], events: Iterable[Told | Settled]) -> None:
         """These are closed, and what was to be learnt has been."""
-        for (step, arm, time, _, _), event in zip(asked, events, strict=True):
+        for (step, arm, time, *_), event in zip(asked, events, strict=True):
             silent = type(event) is Settled and event.reward is not None
             if silent and self.ahead[arm] > 0:
                 self.ahead[arm] -= 1

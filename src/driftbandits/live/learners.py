@@ -124,7 +124,10 @@ class Learner:
         made.holdout = self.holdout
         if isinstance(made, InTurnLearner):
             made.aside = [deque() for _ in places]  # what it had no use for is old
-        return made.changed(statuses) if policy.arms_change != "anew" else made
+        if policy.arms_change == "anew":
+            return made
+        policy.after_log(made.state)
+        return made.changed(statuses)
 
     def again(self) -> Learner:
         """A learner that goes on with all that is known."""

@@ -32,7 +32,7 @@ from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_le
 from driftbandits.live.lift import Lift, Strata
 from driftbandits.live.outcomes import check_room, outcome_of, refusal
 from driftbandits.live.settings import UNCHANGED, changes, check_policy
-from driftbandits.live.shown import as_html, in_a_line, listed
+from driftbandits.live.shown import as_html, facts_of, in_a_line
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.live.units import MetadataList, UnitList, Units, check_given, check_key, choose, hash_of
 from driftbandits.policies import AutoTS, Policy
@@ -366,14 +366,10 @@ class Session:
     # What Python and notebooks ask
 
     def __repr__(self) -> str:
-        return in_a_line(f"Session {self.name}", self._facts())
+        return in_a_line(f"Session {self.name}", facts_of(self))
 
     def _repr_html_(self) -> str:
-        return as_html(f"Session {self.name}", self._facts(), self.arms, self.belief())
-
-    def _facts(self) -> dict[str, Any]:
-        counts = {"asked": self.step, "learnt": self.learnt, "open": self.open}
-        return {"policy": self.policy, "arms": listed(self.arms), **counts, "seed": str(self.seed)}
+        return as_html(f"Session {self.name}", facts_of(self), self.arms, self.belief())
 
     # Odds and ends
 

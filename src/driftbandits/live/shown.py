@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.notebook import html_facts, html_table, written
 from driftbandits.policies._parts.belief import Belief
 
+if TYPE_CHECKING:
+    from driftbandits.live.session import Session
+
 MOST_SHOWN = 20
 """Arms that are shown; the others are counted."""
+
+
+def facts_of(session: Session) -> dict[str, Any]:
+    """What is said of a Session."""
+    counts = {"asked": session.step, "learnt": session.learnt, "open": session.open}
+    return {"policy": session.policy, "arms": listed(session.arms), **counts, "seed": str(session.seed)}
 
 
 def in_a_line(kind: str, facts: Mapping[str, Any]) -> str:

@@ -195,6 +195,10 @@ class AutoUCB(Policy):
             slope[arm] = parts.weight[WALKS:] @ parts.slope
         return gaussian_belief(mean, deviation)._replace(slope=slope)
 
+    def after_log(self, state: AutoUCBState) -> None:
+        """Rewards of arms that it would not have chosen were another policy's, and not late."""
+        state.run.streak, state.run.late = 0, 0.0
+
     def select(self, state: AutoUCBState, rng: np.random.Generator) -> int:
         run = state.run[0]
         return _draw(state, rng) if run.late > run.patience else run.best

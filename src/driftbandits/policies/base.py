@@ -104,6 +104,12 @@ class Policy(Compiled):
         """Whether the arm may be chosen from now on; for policies that don't begin anew."""
         state.arms[arm].off = not on
 
+    def after_log(self, state: Any) -> None:
+        """It has learnt the rewards of a log, chosen by another policy, and chooses from now on; often nothing to do.
+
+        For policies that don't begin anew.
+        """
+
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the policy chose to run with (window, gamma, ...), by name; known before it runs."""
         return {}

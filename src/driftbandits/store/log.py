@@ -188,8 +188,8 @@ class Log:
         connection.execute(delete(notes).where(notes.c.experiment == key, notes.c.step.between(first, last), ~asked))
 
     def changes(self, key: int, limit: int) -> list[Event]:
-        """The last so many of the rare events, oldest first."""
-        mine = select(changes.c.seq, *RARE_COLUMNS).where(changes.c.experiment == key)
+        """The last so many of the rare events, oldest first; silence that was counted is left out, which isn't rare."""
+        mine = select(changes.c.seq, *RARE_COLUMNS).where(changes.c.experiment == key, changes.c.kind != "n")
         with self._database.reading() as connection:
             rows = connection.execute(mine.order_by(changes.c.seq.desc()).limit(limit)).all()
         return [_rare_event(row) for row in reversed(rows)]

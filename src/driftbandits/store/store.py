@@ -245,7 +245,7 @@ class Store:
         return self._log.events(experiment.key, max(after, experiment.folded), until)
 
     def changes(self, id: str, limit: int) -> list[Event]:
-        """The last so many events that neither made a Decision nor closed one, oldest first."""
+        """The last so many events that neither made, counted nor closed a Decision, oldest first."""
         return self._log.changes(self.experiment(id).key, limit)
 
     def start(self, id: str) -> Session:

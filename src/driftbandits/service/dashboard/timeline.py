@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftbandits.live.decisions import ArmChanged, Changed, Corrected, Event, Forced, HeldOut, PolicyChanged
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Changed,
+    Corrected,
+    Event,
+    Forced,
+    HeldOut,
+    LateSwitched,
+    PolicyChanged,
+    StickyChanged,
+)
 from driftbandits.service.dashboard.numbers import number_or_none
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Experiment, Store
@@ -63,6 +73,10 @@ def _logged(experiment: Experiment, events: list[Event]) -> list[Entry]:
             if not changed:
                 continue  # it came with a policy
             entry |= {"kind": "settings", "settings": changed}
+        elif isinstance(event, StickyChanged):
+            entry |= {"kind": "settings", "settings": {"sticky": event.sticky}}
+        elif isinstance(event, LateSwitched):
+            entry |= {"kind": "settings", "settings": {"late": event.on}}
         elif isinstance(event, Corrected):
             if found and found[-1]["kind"] == "corrected" and event.time - found[-1]["time"] < AT_ONCE:
                 found[-1]["count"] += 1
