@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -110,11 +111,9 @@ def told(frames: list[float]) -> str:
 
 def measure_overview(browser: Any, count: int) -> dict[str, str]:
     """A thousand experiments."""
-    folder = Path(sys.argv[0]).parent
-    file = folder / f".dashboard-{count}.db"
-    url = f"sqlite:///{file}"
     found = {}
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/thousand.db"
         fill(url, count)
         with serving(url) as running:
             began = time.perf_counter()
@@ -130,9 +129,6 @@ def measure_overview(browser: Any, count: int) -> dict[str, str]:
             found["until all rows are there"] = f"{page.evaluate('performance.now()') / 1e3:.2f} s"
             found["a search"] = f"{page.evaluate(TYPING):.0f} ms"
             page.context.close()
-    finally:
-        for path in folder.glob(f"{file.name}*"):
-            path.unlink()
     return found
 
 

@@ -314,30 +314,35 @@ def test_charts_zoom_move_and_become_files(running: Running, watch: Callable[...
         page.evaluate("[...document.querySelectorAll('.u-cursor-x')].filter(line => !line.matches('.u-off')).length")
         > 1
     )
+    link = page.url
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
     page.mouse.up()
     expect(whole).to_be_enabled()
 
-    def window() -> tuple[float, float]:
+    def window(before: str) -> tuple[float, float]:
+        page.wait_for_function("before => location.href !== before", arg=before)
         found = re.search("from=([0-9.]+)&to=([0-9.]+)", page.url)
         assert found, page.url
         return float(found[1]), float(found[2])
 
-    low, high = window()
+    low, high = window(link)
     assert 190 < high - low < 210  # a quarter of what is there
     chart.focus()
+    link = page.url
     page.keyboard.press("Shift+ArrowRight")
-    assert window() == pytest.approx((low + (high - low) / 4, high + (high - low) / 4))
+    assert window(link) == pytest.approx((low + (high - low) / 4, high + (high - low) / 4))
+    link = page.url
     page.keyboard.press("+")
-    assert window()[1] - window()[0] == pytest.approx((high - low) / 2)
+    first, last = window(link)
+    assert last - first == pytest.approx((high - low) / 2)
     with page.expect_download() as files:
         page.get_by_role("button", name="Mean reward as CSV").click()
     lines = Path(files.value.path()).read_text(encoding="utf-8-sig").splitlines()
     assert lines[0] == "step,time,red,red low,red high,blue,blue low,blue high"
     steps = [int(line.split(",")[0]) for line in lines[1:]]
     assert steps
-    assert window()[0] <= steps[0] <= steps[-1] <= window()[1]
+    assert first <= steps[0] <= steps[-1] <= last
     with page.expect_download() as files:
         page.get_by_role("button", name="Mean reward as PNG").click()
     assert Path(files.value.path()).read_bytes()[:4] == b"\x89PNG"
