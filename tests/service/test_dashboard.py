@@ -321,7 +321,7 @@ def test_charts_zoom_move_and_become_files(running: Running, watch: Callable[...
     expect(whole).to_be_enabled()
 
     def window(before: str) -> tuple[float, float]:
-        page.wait_for_function("before => location.href !== before", arg=before)
+        expect(page).not_to_have_url(before)
         found = re.search("from=([0-9.]+)&to=([0-9.]+)", page.url)
         assert found, page.url
         return float(found[1]), float(found[2])
