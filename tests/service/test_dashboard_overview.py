@@ -185,8 +185,8 @@ def test_a_belief_that_takes_long_is_read_rarely() -> None:
 
     class Slow(Session):
         def belief(self, ahead: int = 0) -> Belief:
-            began = time.perf_counter()
-            while time.perf_counter() - began < 0.01:
+            began = time.thread_time()
+            while time.thread_time() - began < 0.01:
                 pass
             looks.append(clock.now)
             return super().belief(ahead)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
-from time import perf_counter
+from time import thread_time
 from typing import NamedTuple
 
 import numpy as np
@@ -30,8 +30,9 @@ LOOK = 0.05
 """Least seconds between two readings of the policy's belief: for SnoozeIt one takes as long as its episode."""
 LONG_LOOK = 1.0
 """The same within a row."""
+LONG = 0.005
 REST = 50.0
-"""A reading is followed by a rest of so many times what it took: some policies need a fifth of a second for one."""
+"""A reading that took longer than this is followed by a rest of so many times what it took: some take 0.2 seconds."""
 
 
 class Seen(NamedTuple):
@@ -159,9 +160,10 @@ class View:
 
     def _read_belief(self, session: Session) -> None:
         """What the policy thinks now; a snooze begins or ends when it is seen for the first time, or no longer."""
-        began = perf_counter()
+        began = thread_time()
         belief = session.belief()  # of a Session that may have an arm more than was seen here
-        self._rest = REST * (perf_counter() - began)
+        took = thread_time() - began
+        self._rest = REST * took if took > LONG else 0.0
         self.belief = belief = belief._replace(snoozed=tuple(s for s in belief.snoozed if s.arm < len(self.names)))
         self.looked = self.time
         last = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)

@@ -11,7 +11,7 @@ import { request, Stream, token } from './stream.js';
 const by = id => document.getElementById(id);
 const picked = name => document.querySelector(`input[name="${name}"]:checked`);
 const pick = (name, value) => { for (const radio of document.querySelectorAll(`input[name="${name}"]`)) radio.checked = radio.value === value; };
-let compiling = false, chosen = null;
+let compiling = false, chosen = null, remembering = 0;
 
 // The stream
 
@@ -80,7 +80,13 @@ function choose() {
   listen();
 }
 
+// Once a gesture is over: browsers let a page change its address a few times a second only.
 function remember() {
+  clearTimeout(remembering);
+  remembering = setTimeout(writeDown, 250);
+}
+
+function writeDown() {
   if (!chosen) return;
   const [from, to] = zoom.window?.map(value => value.toPrecision(12)) ?? ['', ''];
   writeAddress(chosen, { span: picked('span').value === 'recent' && 'recent', axis: picked('axis').value === 'step' && 'step', from, to });

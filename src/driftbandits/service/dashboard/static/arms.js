@@ -2,6 +2,7 @@
 import { count, interval, make, named, number, percent, quoted, shownName, signed } from './format.js';
 import { lookOf, swatch } from './palette.js';
 import { fillTable } from './tables.js';
+import { sendEveryone } from './traffic.js';
 
 const by = id => document.getElementById(id);
 const HEADS = [['arm', 'name'], ['Decisions', 'number'], ['share', 'number'], ['mean now', 'number'], ['95 %', 'number'], ['mean overall', 'number'],
@@ -63,7 +64,7 @@ export function setUpArms(does) {
   by('arm-on').addEventListener('click', close(() => set('on')));
   by('arm-off').addEventListener('click', close(() => set('off')));
   by('arm-remove').addEventListener('click', close(() => set('removed', { title: 'Remove?', yes: 'Remove', text: `${quoted(chosen)} will never be chosen again, and its name can’t be given to another arm. Its past stays in the log. To leave it out for a while, disable it.` })));
-  by('arm-force').addEventListener('click', close(() => act('force', 'PUT', { arm: chosen }, { title: 'Send everyone there?', yes: 'Send everyone', text: `Every Decision gets ${quoted(chosen)} until you release it. Rewards are learnt meanwhile.` })));
+  by('arm-force').addEventListener('click', close(() => sendEveryone(chosen)));
   by('add-arm').addEventListener('submit', async event => {
     event.preventDefault();
     const input = by('add-arm').elements.arm;

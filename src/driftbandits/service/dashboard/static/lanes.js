@@ -22,8 +22,10 @@ export class Lanes extends Plot {
     super.draw();
     if (!this.u || !this.data) return;
     if (!this.names.isConnected) this.u.root.before(this.names);
-    const lane = this.lane(this.data);
+    const lane = this.lane(this.data), key = JSON.stringify([lane, this.visibleIn(this.data).map(each => each.name)]);
     this.names.hidden = this.data.x.length < 2;
+    if (this.names.dataset.key === key) return;
+    this.names.dataset.key = key;
     this.names.replaceChildren(...this.visibleIn(this.data).map((each, place) => {
       const label = make('span', {}, named(each.name));
       label.style.top = `${6 + place * lane}px`;

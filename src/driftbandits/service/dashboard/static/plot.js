@@ -13,7 +13,7 @@ export const seen = new IntersectionObserver(entries => { for (const each of ent
 export class Plot {
   // `rangeOf` series decide on the range, which may then be `stretch` times as high to show more of the others.
   constructor(label, zoom, { height = 210, format = number, atLeast = [], rangeOf = 99, stretch = 1 } = {}) {
-    Object.assign(this, { left: 0, zoom, format, atLeast, rangeOf, stretch, label, data: null, visible: false, at: null, made: '' });
+    Object.assign(this, { left: 0, zoom, format, atLeast, rangeOf, stretch, label, data: null, visible: false, at: null, made: '', coming: null });
     this.height = () => height;
     this.box = make('div', { class: 'chart', tabindex: '0', role: 'img', 'aria-label': label });
     this.tip = make('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
@@ -25,8 +25,11 @@ export class Plot {
     this.box.addEventListener('pointerleave', () => this.leave());
     new ResizeObserver(() => this.draw()).observe(this.box);
     seen.observe(this.box);
-    zoom.changed.push(() => this.draw());
+    zoom.changed.push(() => this.soon());
   }
+
+  // Gestures come more often than frames.
+  soon() { this.coming ??= requestAnimationFrame(() => { this.coming = null; this.draw(); }); }
 
   show(visible) { this.visible = visible; if (visible) this.draw(); }
 

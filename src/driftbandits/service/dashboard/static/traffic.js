@@ -33,12 +33,15 @@ function showLift(lift) {
   by('lift').dataset.sign = !known ? '' : lift.low > 0 ? 'up' : lift.high < 0 ? 'down' : 'even';
 }
 
+export const sendEveryone = arm => act('force', 'PUT', { arm }, {
+  title: 'Send everyone there?', yes: 'Send everyone', text: `Every Decision gets ${quoted(arm)} until you release it. Rewards are learnt meanwhile.`,
+});
+
 export function setUpTraffic(does) {
   act = does;
   by('force').addEventListener('submit', event => {
     event.preventDefault();
-    const arm = by('force').elements.arm.value;
-    act('force', 'PUT', { arm }, { title: 'Send everyone there?', yes: 'Send everyone', text: `Every Decision gets ${quoted(arm)} until you release it. Rewards are learnt meanwhile.` });
+    sendEveryone(by('force').elements.arm.value);
   });
   for (const button of [by('release'), by('release-too')]) button.addEventListener('click', () => act('force', 'PUT', { arm: null }));
   by('holdout').addEventListener('submit', event => {
