@@ -34,10 +34,10 @@ reproduce: $(READY)
 demo: $(READY)
 	@$(BIN)/driftbandits demo
 
-# One worker more than two cores have: some tests wait, for a server or a killed process. A file stays with one worker,
-# so that what its tests share is made once.
+# A worker for each of two cores: a third compiled much again that two share. A file stays with one worker, so that what
+# its tests share is made once.
 test: check
-	@$(BIN)/python -m pytest -n 3 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 quick: $(READY)
 	@$(BIN)/python tests/quick.py
