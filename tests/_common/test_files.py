@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,3 +105,20 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(path: Path, tmp_
     assert left.exists()
     remove_leftovers(tmp_path, tmp_path / "no such folder")
     assert not left.exists()
+
+
+@pytest.mark.parametrize("write", [check_writable, lambda path: written_whole(path).__enter__()])
+def test_ctrl_c_just_after_a_file_was_made_leaves_none(
+    write: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(handle: int) -> None:
+        close(handle)
+        raise KeyboardInterrupt
+
+    close = os.close
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "close", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            write(tmp_path / "new" / "runs.parquet")
+    assert (tmp_path / "new").is_dir()
+    assert not list((tmp_path / "new").iterdir())

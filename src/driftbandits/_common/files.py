@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from driftbandits._common.checks import check_path
@@ -28,20 +28,18 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     or the new one, and once the block has ended the new one.
     """
     target = check_path("the file", path)
-    temporary = _file_beside(target)
-    try:
+    with _file_beside(target) as temporary:
         yield temporary
         with temporary.open("r+b") as file:
             os.fsync(file.fileno())
         temporary.replace(target)
         _sync_folder(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise InputError now if ``path`` could not be written later, after hours of work. Leaves no file behind."""
-    _file_beside(check_path("the file", path)).unlink()
+    with _file_beside(check_path("the file", path)):
+        pass
 
 
 def remove_leftovers(*folders: Path) -> None:
@@ -51,9 +49,22 @@ def remove_leftovers(*folders: Path) -> None:
             leftover.unlink()
 
 
-def _file_beside(target: Path) -> Path:
-    """A new, empty file with the rights that any new file of this process gets."""
+@contextmanager
+def _file_beside(target: Path) -> Iterator[Path]:
+    """A new, empty file with the rights that any new file of this process gets; in the end it is gone.
+
+    Its name is known before it is made: Ctrl-C may come at any moment.
+    """
     made = target.parent / f".{target.stem}-{secrets.token_hex(8)}{target.suffix}{UNDER_WAY}"
+    try:
+        _make(made, target)
+        yield made
+    finally:
+        with suppress(OSError):  # it took its place, or was never made
+            made.unlink()
+
+
+def _make(made: Path, target: Path) -> None:
     try:
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a directory")
@@ -61,7 +72,6 @@ def _file_beside(target: Path) -> Path:
         os.close(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}; choose another place") from error
-    return made
 
 
 def _sync_folder(folder: Path) -> None:
