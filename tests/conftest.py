@@ -10,9 +10,9 @@ import pytest
 
 import postgres
 
-pytest_plugins = ["comparison"]
+pytest_plugins = ["comparison", "pages"]
 
-HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "serving"}
+HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "serving", "watched"}
 """Modules of tests/support whose users start something."""
 LONG = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").split())
 """Tests, and whole files, that take longer than 0.3 s on a quiet machine; ``pytest --durations=0`` tells."""

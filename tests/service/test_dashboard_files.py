@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ import pytest
 from driftbandits.service.dashboard import routes
 from driftbandits.store import Store
 from in_process import Running, serving
-
-
-@pytest.fixture
-def running() -> Iterator[Running]:
-    with serving() as running:
-        yield running
 
 
 def test_the_page_may_load_nothing_but_its_own_files(running: Running) -> None:
