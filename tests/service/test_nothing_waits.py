@@ -97,11 +97,11 @@ def test_large_batches_leave_the_event_loop_to_others(url: str, monkeypatch: pyt
     begun, go_on = threading.Event(), threading.Event()
     plain = live_session.Session.ask_many
 
-    def slow(session: live_session.Session, count: int) -> Any:
+    def slow(session: live_session.Session, count: int, *more: Any) -> Any:
         if count > 1000:
             begun.set()
             assert go_on.wait(60)
-        return plain(session, count)
+        return plain(session, count, *more)
 
     with serving(url) as running:
         path = running.create(arms=[f"arm {i}" for i in range(10)], explore=0.1)

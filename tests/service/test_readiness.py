@@ -66,8 +66,8 @@ def test_a_damaged_file_is_said_to_be_damaged(tmp_path: Path) -> None:
     store.close()
     with open(path, "r+b") as file:
         size = file.seek(0, 2)
-        file.seek(size // 2)
-        file.write(b"\xff" * 400_000)
+        file.seek(100_000)  # behind the schema
+        file.write(b"\xff" * (size - 200_000))
     with serving(f"sqlite:///{path}") as running:
         refused = running.http.get("/v1/experiments/button/export")
         assert (refused.status_code, "damaged" in refused.json()["message"]) == (503, True)

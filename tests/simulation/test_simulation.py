@@ -18,7 +18,7 @@ import driftbandits as db
 from comparison import POLICIES, T, same
 from driftbandits._common.plotting import save_figure
 from driftbandits._compile import recipe
-from driftbandits.simulation import engine
+from driftbandits.simulation import engine, events
 from driftbandits.simulation.engine import NOISE, OWN, Job, stream
 from driftbandits.simulation.trajectory import trajectory
 
@@ -89,7 +89,7 @@ def test_neither_chunks_nor_the_length_of_the_log_show(
     assert whole.events["count"].tolist() == list(range(1, len(whole.events) + 1))
     heard.clear()
     monkeypatch.setattr(engine, "COMPILED_CHUNK", chunk)
-    monkeypatch.setattr(engine, "FIRST_LOG", first_log)
+    monkeypatch.setattr(events, "FIRST_LOG", first_log)
     cut = play()
     assert cut.events is not None
     assert np.array_equal(whole.realised, cut.realised)

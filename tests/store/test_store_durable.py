@@ -46,8 +46,8 @@ def test_work_that_fails_halfway_leaves_nothing_behind(store: db.Store, monkeypa
         session.ask()
         ask_many = db.Session.ask_many
 
-        def broken(self: db.Session, count: int) -> Any:
-            ask_many(self, count)
+        def broken(self: db.Session, *what: Any) -> Any:
+            ask_many(self, *what)
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:

@@ -21,7 +21,7 @@ def ahead_json(session: Session, shown: int, drawn: tuple[int, ...]) -> dict[str
     ...     _ = session.tell(decision, 1.0)
     >>> ahead_json(session, 400, (0, 1))["steps"]
     [1, 12, 23, 34, 46, 57, 68, 80]
-    >>> ahead_json(Session(SWUCB(window=50), ["red", "blue"]), 400, (0, 1)) is None
+    >>> ahead_json(Session(SWUCB(window=50, xi=1.0), ["red", "blue"]), 400, (0, 1)) is None
     True
     """
     furthest = max(POINTS, int(SHARE * shown))
