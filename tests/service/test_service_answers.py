@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from driftbandits.service.http.answers import digest_of
 from driftbandits.store import Store, StoreError
 from in_process import Gated, Running, serving
 from waiting import wait_until
