@@ -14,6 +14,7 @@ from driftbandits.live.decisions import (
     Changed,
     Corrected,
     Counted,
+    Event,
     Forced,
     HeldOut,
     LateSwitched,
@@ -86,16 +87,7 @@ def check_policy(policy: Any) -> Policy:
 
 def apply_change(
     session: Session,
-    event: Changed
-    | Corrected
-    | ArmChanged
-    | PolicyChanged
-    | Forced
-    | HeldOut
-    | StickyChanged
-    | LateSwitched
-    | Counted
-    | Rewound,
+    event: Event,
 ) -> None:
     """A correction is noted here; the rewards before it were those that it says (``amended``)."""
     if isinstance(event, Corrected):
