@@ -2,7 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-# Bytecode is made when a module is first imported: to make it for all of them takes most of a minute.
+# Bytecode is made when a module is first imported: to make it for all of them takes most of a minute. It must be kept
+# then, whatever the machine's settings say, or every process of the tests makes it again, for three to fifteen seconds.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help reproduce demo test quick soak check docs site-check package bench bench-peers clean
