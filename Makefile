@@ -36,10 +36,9 @@ reproduce: $(READY)
 demo: $(READY)
 	@$(BIN)/driftbandits demo
 
-# A worker for each of two cores: a third compiled much again that two share. A file stays with one worker, so that what
-# its tests share is made once.
+# A worker for each of two cores: a third compiled much again that two share. tests/support/scheduling.py says who runs what.
 test: check
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2
 
 quick: $(READY)
 	@$(BIN)/python tests/quick.py

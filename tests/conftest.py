@@ -10,7 +10,7 @@ import pytest
 
 import postgres
 
-pytest_plugins = ["comparison", "pages"]
+pytest_plugins = ["comparison", "pages", "scheduling"]
 
 HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "serving", "watched"}
 """Modules of tests/support whose users start something."""
