@@ -40,7 +40,9 @@ PROVED = {
     "SWLBSDA": JUMPS,
     "AdSwitch": f"{JUMPS}; the number of jumps need not be known",
     "GLRUCB": f"{JUMPS}; there with larger thresholds than the default, which is that of the authors' experiments",
+    "PredictiveSampling": "for means drawn from the process it is told, in the work cited; none for slow drift",
     "RAWUCB": "for means that never rise, in the work cited; none for means that rise again",
+    "META": "for a limit V on the total variation, in the work cited: O((K V)^(1/3) T^(2/3) + (K T)^(1/2)) up to ln T",
     "Rexp3": "for a limit V on the total variation, in the work cited: O(V^(1/3) T^(2/3)) up to K and ln T",
 }
 """What is proved, and for which means: in the package's pages, in the paper, or in the work that a policy comes from.

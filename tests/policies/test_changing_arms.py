@@ -20,6 +20,9 @@ from naive_beyond import NaiveSnoozeItK
 NATIVE = sorted(name for name, policy in db.POLICIES.items() if policy.arms_change == "native")
 MANY = ["AutoTS", "AutoUCB", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCBSharp"]
 
+KNOW_A_PRIOR = ("DSTS", "DiscountedTS", "PredictiveSampling", "ThompsonSampling")
+"""They need not try a new arm first."""
+
 
 def generator(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64(seed))
@@ -91,7 +94,7 @@ def test_a_new_arm_changes_nothing_that_is_known_of_the_others(name: str) -> Non
     assert len(more.arms) == 4
     assert same(only(policy, more, [0, 1, 2]), before)
     assert same(state, before), "the State that was given is left alone"
-    if name not in ("DSTS", "DiscountedTS", "ThompsonSampling"):  # they know a prior, and need not try it first
+    if name not in KNOW_A_PRIOR:
         assert policy.select(more, rng) == 3
 
 

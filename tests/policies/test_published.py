@@ -1,4 +1,4 @@
-"""DS-TS, RAW-UCB and SW-LB-SDA: against plain twins on whole trajectories, published tunings, and known behaviour."""
+"""Policies as published: against plain twins on whole trajectories, their tunings, and known behaviour."""
 
 from __future__ import annotations
 
@@ -22,6 +22,29 @@ def stream(seed: int) -> np.random.Generator:
 @trajectories(discount=DISCOUNTS, cap=st.sampled_from([0.05, 0.2, 5.0]))
 def test_dsts(discount: float, cap: float, n_arms: int, **instance: Any) -> None:
     follow(db.DSTS(discount=discount, cap=cap), naive.NaiveDSTS(n_arms, discount, cap), n_arms=n_arms, **instance)
+
+
+@trajectories(
+    memory=st.sampled_from([0.0, 0.3, 0.9, 0.999, 1.0]),
+    sigma=SIGMAS,
+    centre=st.sampled_from([0.5, -1.0]),
+    spread=st.sampled_from([0.25, 2.0]),
+)
+def test_predictive_sampling(n_arms: int, kind: str, seed: int, steps: int, **process: float) -> None:
+    twin = naive.NaivePredictiveSampling(n_arms, **process)
+    follow(db.PredictiveSampling(**process), twin, kind, seed, min(steps, 50), n_arms)
+
+
+@pytest.mark.parametrize("memory", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("sigma", [0.1, 1.0])
+def test_predictive_sampling_draws_what_later_rewards_could_tell(memory: float, sigma: float) -> None:
+    """The variance of a draw, read from the policy's own x, against the definition with 100 later steps."""
+    policy = db.PredictiveSampling(memory=memory, sigma=sigma, spread=0.7)
+    twin, future = naive.NaivePredictiveSampling(2, memory, sigma, 0.5, 0.7), policy.parameters(2)["future"]
+    for variance in (0.49, 0.1, 0.01):
+        drawn = memory**2 * variance**2 / (memory**2 * variance + future)
+        assert drawn == pytest.approx(twin.told_by(variance, 100), rel=1e-6)
+        assert drawn == pytest.approx(twin.told(variance), rel=1e-12)
 
 
 @trajectories(alpha=st.sampled_from([0.1, 1.4, 4.0]), sigma=SIGMAS)
@@ -80,6 +103,9 @@ def test_published_tunings() -> None:
     besson = db.MUCB(100_000, changes=5, tuning="besson").parameters(2)["exploration"]
     assert besson == pytest.approx(math.sqrt(5 * 2 * math.log(100_000) / 100_000))
     assert db.SWLBSDA(drift=1 / 4_800).parameters(2)["window"] == 285
+    walk = db.KalmanTS(drift=1e-3).parameters(2)["walk"]
+    assert db.PredictiveSampling(drift=1e-3).parameters(2)["memory"] == pytest.approx(1 / math.sqrt(1 + 16 * walk))
+    assert db.PredictiveSampling(drift=0.0).parameters(2) == {"memory": 1.0, "walk": 0.0, "future": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +116,11 @@ def test_published_tunings() -> None:
         ("DSTS", {"discount": 0.0}, "discount must lie in"),
         ("DSTS", {"horizon": 100, "cap": 0.0}, "cap must lie in"),
         ("MUCB", {"horizon": 100, "tuning": "best"}, "unknown tuning 'best'; choose one of authors, besson"),
+        ("PredictiveSampling", {}, "needs drift to choose its memory, or memory"),
+        ("PredictiveSampling", {"drift": 2.0}, "drift must lie in"),
+        ("PredictiveSampling", {"memory": 1.01}, "memory must lie in"),
+        ("PredictiveSampling", {"memory": 0.5, "spread": 0.0}, "spread must lie in"),
+        ("PredictiveSampling", {"memory": 0.5, "centre": math.inf}, "centre must lie in"),
         ("RAWUCB", {"alpha": -1.0}, "alpha must lie in"),
         ("RAWUCB", {"sigma": math.nan}, "sigma must lie in"),
         ("SWLBSDA", {}, "needs drift to choose its window, or window"),

@@ -38,12 +38,16 @@ def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
         assert answer.returncode == 0, answer.stdout + answer.stderr
 
 
-def test_the_readme_names_the_policies_that_were_not_checked() -> None:
+def test_the_readme_names_the_policies_that_were_checked_and_those_that_were_not() -> None:
     docs = {name: " ".join((policy.__doc__ or "").split()) for name, policy in POLICIES.items()}
     doubted = {name for name, said in docs.items() if re.search(r"not with the papers?'", said)}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (named,) = re.findall(r"Six \(([^)]+)\) were\ncompared with public", readme)
+    (named,) = re.findall(r"Two \(([^)]+)\) were\ncompared with public", readme)
     assert set(named.split(", ")) == doubted
+    (named,) = re.findall(r"Six \(([^)]+)\) were checked against the texts", readme)
+    assert set(named.replace("\n", " ").split(", ")) == {
+        name for name, said in docs.items() if "Checked against the paper's text" in said
+    }
     assert not any("Not checked" in said for said in docs.values())
 
 

@@ -26,6 +26,7 @@ LIVELY: dict[str, dict[str, Any]] = {
     "DiscountedTS": {"drift": 1e-3},
     "SWLBSDA": {"drift": 1e-3},
     "DSTS": {"cap": 1.0},
+    "PredictiveSampling": {"drift": 1e-3},
     "CUSUMUCB": {"changes": 5, "warmup": 20},
     "MUCB": {"changes": 5, "window": 20, "threshold": 5.0},
     "AdSwitch": {"c1": 0.3},

@@ -1,4 +1,4 @@
-"""Plain twins of DS-TS, RAW-UCB and SW-LB-SDA: the published rules on whole histories."""
+"""Plain twins of DS-TS, predictive sampling, RAW-UCB and SW-LB-SDA: the published rules on whole histories."""
 
 from __future__ import annotations
 
@@ -23,6 +23,49 @@ class NaiveDSTS(Naive):
             mean, deviation = (total / count, min(1 / math.sqrt(count), self.cap)) if known else (total, self.cap)
             draws.append(rng.normal(mean, deviation))
         return highest(draws)
+
+
+class NaivePredictiveSampling(Naive):
+    """Every mean is a Gaussian process of covariance spread^2 memory^|i-j|, conditioned on all its rewards at once."""
+
+    def __init__(self, n_arms: int, memory: float, sigma: float, centre: float, spread: float) -> None:
+        super().__init__(n_arms)
+        self.memory, self.sigma, self.centre, self.spread = memory, sigma, centre, spread
+
+    def select(self, rng: np.random.Generator) -> int:
+        return highest([rng.normal(mean, math.sqrt(self.told(variance))) for mean, variance in self.posteriors()])
+
+    def posteriors(self) -> list[tuple[float, float]]:
+        """Mean and variance of each arm's mean at the coming step."""
+        return [
+            self.posterior([step for step, (pulled, _) in enumerate(self.history) if pulled == a])
+            for a in range(self.K)
+        ]
+
+    def posterior(self, steps: list[int]) -> tuple[float, float]:
+        times = np.array(steps)
+        shared = self.spread**2 * self.memory ** np.abs(times[:, None] - times) + self.sigma**2 * np.eye(len(times))
+        with_now = self.spread**2 * self.memory ** (len(self.history) - times)
+        weights = np.linalg.solve(shared, with_now)
+        seen = np.array([self.history[step][1] for step in steps]) - self.centre
+        return self.centre + float(weights @ seen), self.spread**2 - float(weights @ with_now)
+
+    def told(self, variance: float) -> float:
+        """Proposition 3, as printed: the variance of what all later rewards tell about a mean."""
+        square, noise = self.memory**2, self.sigma**2
+        walk = self.spread**2 * (1 - square)
+        sum_ = walk + noise - square * noise
+        x = 0.5 * (sum_ + math.sqrt(sum_**2 + 4 * square * walk * noise))
+        return square * variance**2 / (square * variance + x)
+
+    def told_by(self, variance: float, later: int) -> float:
+        """The same from the definition, if the rewards of so many later steps were known: by conditioning on them."""
+        ahead = np.arange(1, later + 1)
+        lag = np.abs(ahead[:, None] - ahead)
+        start = self.spread**2 - variance  # known of the mean now, so it is missing from every later covariance
+        shared = self.spread**2 * self.memory**lag - start * self.memory ** (ahead[:, None] + ahead)
+        with_now = variance * self.memory**ahead
+        return float(with_now @ np.linalg.solve(shared + self.sigma**2 * np.eye(later), with_now))
 
 
 class NaiveRAWUCB(Naive):

@@ -121,7 +121,7 @@ class NaiveAdSwitch:
         for i in reversed([i for i in range(1, 60) if 2.0**-i >= self.bad[arm][1] / 16]):
             none_so_far = none_larger * (1 - rate * 2.0**-i)
             if 1 - none_larger <= u < 1 - none_so_far:
-                self.owed[arm] = max(self.owed[arm], math.floor(2 ** (2 * i + 1) * self.L + 1e-9))
+                self.owed[arm] = max(self.owed[arm], math.ceil(2 ** (2 * i + 1) * self.L - 1e-9))
             none_larger = none_so_far
 
 

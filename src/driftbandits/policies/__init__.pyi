@@ -18,6 +18,7 @@ from .master import MASTER as MASTER
 from .meta import META as META
 from .mucb import MUCB as MUCB
 from .oracle import Oracle as Oracle
+from .predictive_sampling import PredictiveSampling as PredictiveSampling
 from .rawucb import RAWUCB as RAWUCB
 from .registry import POLICIES as POLICIES
 from .registry import make_policy as make_policy

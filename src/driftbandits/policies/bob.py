@@ -40,11 +40,13 @@ class BOB(Policy):
     arms. It must know T and the noise (rewards are sigma-sub-Gaussian), not the drift. Its events are its blocks. A
     step costs O(K), whatever the window.
 
-    Compared with a public restatement, not with the paper's text: the windows, Exp3's rule and gamma, Q and the index
-    agree. It has H = floor(K sqrt(T)); sqrt(K T) is our choice, and ``block`` sets any other.
+    Checked against the paper's text of 2019, for linear bandits of dimension d: the windows, Exp3's rule, gamma and Q
+    agree, its (22) to (25). It has H = floor(d^(2/3) sqrt(T)). The index for K arms is of the later work, and agrees
+    with a public restatement of that, which has H = floor(K sqrt(T)). sqrt(K T) is our choice, and ``block`` sets any
+    other.
 
-    Citation: W. C. Cheung, D. Simchi-Levi, R. Zhu, "Hedging the Drift: Learning to Optimize Under Nonstationarity",
-    Management Science 2022.
+    Citation: W. C. Cheung, D. Simchi-Levi, R. Zhu, "Learning to Optimize under Non-Stationarity", AISTATS 2019, and
+    "Hedging the Drift: Learning to Optimize Under Nonstationarity", Management Science 2022.
 
     >>> BOB(horizon=162_755).parameters(2)["block"]
     570

@@ -50,9 +50,11 @@ class MASTER(Policy):
 
     A step costs O(K) and a few draws, whatever T; memory is O(K log T).
 
-    Compared with a published restatement, not with the paper's text: the schedule and both tests agree. It has ln T in
-    the place of ln(T/risk), half as much, which is ``confidence`` = 0.5 here. The index sqrt(2 ln T/N), capped at 1, is
-    our choice.
+    Checked against the paper's text: Procedure 1, Algorithms 2 and 3, both tests and rhohat with its ln(T/risk) agree
+    (a restatement has ln T there, which is ``confidence`` = 0.5 here). UCB1 is in its appendix (I.1). The index is
+    c sqrt(ln(T/risk)/N) there, c being left open: with c = 1 that is sqrt(2 ln T/N). The cap at 1 is ours, as the
+    paper's optimistic values lie in [0, 1]. Two things differ: an arm not yet pulled counts there like one pulled once
+    for a reward of 0, and (34) has K ln(T/risk) in rho where we have K, with which the tests would pass even later.
 
     Citation: C.-Y. Wei, H. Luo, "Non-stationary Reinforcement Learning without Prior Knowledge: An Optimal Black-box
     Approach", COLT 2021; on its constants: A. Gerogiannis, Y.-H. Huang, V. Veeravalli, "Is Prior-Free Black-Box

@@ -69,11 +69,11 @@ class META(Policy):
     only if a lead has grown enough since the last look. A step costs O(K log n) for each replay under way at most,
     mostly O(K).
 
-    Compared with the first author's code for two arms (github.com/joesuk/SmoothBandits), not with the paper's text. The
-    lengths and probabilities of replays, the weighted estimates and the restart agree. The threshold there is another,
-    C (e - 1) (sqrt(4 log2(T) s) + 4 log2(T)) over s steps; the one above is from memory of the paper, and c0 = 1 is our
-    choice. Suk (2024) proves that META attains the best rate for means that move smoothly, without knowing how
-    smoothly.
+    Checked against the paper's text: Algorithms 1 and 2, and the threshold, its (2), agree. Its estimate (1) lacks the
+    factor 1{a in A_t}, which makes no difference to an arm that is still a candidate. The first author's code for two
+    arms (github.com/joesuk/SmoothBandits) has the factor, and another threshold, C (e - 1) (sqrt(4 log2(T) s) + 4
+    log2(T)) over s steps. Suk (2024) proves that META attains the best rate for means that move smoothly, without
+    knowing how smoothly.
 
     Citation: J. Suk, S. Kpotufe, "Tracking Most Significant Arm Switches in Bandits", COLT 2022; J. Suk, "Adaptive
     Smooth Non-Stationary Bandits", arXiv 2407.08654.

@@ -42,15 +42,13 @@ class MUCB(Policy):
     Tuning for S changes in T steps: b = sqrt((w/2) ln(2 K T^2)), exploration = sqrt(S K (2b + 3 sqrt(w)) / (2T)), as in
     the authors' experiments; with ``tuning="besson"`` exploration = sqrt(S K ln(T) / T), which explores less and is
     what others found to work better. It must know T, S (``changes``), and a window: changes as small as 2b/w can be
-    seen. w = 800 is the authors' for their largest experiment. Told ``drift`` instead of ``changes`` it takes S = delta
+    seen. w = 800 is the authors' in their experiments. Told ``drift`` instead of ``changes`` it takes S = delta
     T / (2b/w), how often a mean may have moved by so much: this tuning for slow drift is ours. A step costs O(K),
     whatever the window.
 
-    Compared with public implementations, not with the paper's text: SMPyBandits has the test, b and this exploration,
-    and for the theorem's the factor min(w/2, ceil(b/d) + 3 sqrt(w)), d being the smallest change, in place of 2b + 3
-    sqrt(w); w = 800 and the second tuning are in YRussac/LB-SDA, the second also in
-    EmilieKaufmann/PiecewiseStationaryBandits. SMPyBandits has ceil(K/exploration), the others floor. The tuning by
-    drift is ours.
+    Checked against the paper's text: Algorithms 1 and 2, b, and w and the exploration of its section 6 agree. Its
+    Corollary 1 has min(w/2, ceil(b/d) + 3 sqrt(w)), d being the smallest change, in the place of 2b + 3 sqrt(w). The
+    second tuning is that of YRussac/LB-SDA and EmilieKaufmann/PiecewiseStationaryBandits. The tuning by drift is ours.
 
     Citation: Y. Cao, Z. Wen, B. Kveton, Y. Xie, "Nearly Optimal Adaptive Procedure with Change Detection for
     Piecewise-Stationary Bandit", AISTATS 2019.
