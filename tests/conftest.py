@@ -28,7 +28,7 @@ def _is_slow(item: pytest.Function) -> bool:
     file, name = item.nodeid.split("::", 1)
     if {file, f"{file}::{name.split('[')[0]}"} & LONG or HEAVY & {_home(thing) for thing in vars(item.module).values()}:
         return True
-    return "postgres" in item.name or "Postgres" in item.nodeid or "postgres" in item.function.__code__.co_names
+    return "postgre" in item.nodeid.lower() or "postgres" in item.function.__code__.co_names
 
 
 def _home(thing: object) -> str:
