@@ -137,9 +137,10 @@ def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> N
     )
     with started("-c", program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate()
+        rest, errors = process.stdout.read(), process.stderr.read()  # communicate() loses what readline() read ahead
     assert "KeyboardInterrupt" in errors
     told = [line.split() for line in (first + rest).splitlines()]
     from driftbandits.simulation.parquet import read_runs
