@@ -36,7 +36,7 @@ class Exp3S(Policy):
 
     Compared with public implementations, not with the papers' texts: the rule with
     EmilieKaufmann/PiecewiseStationaryBandits and YRussac/LB-SDA. They tune it for B changes, with alpha = 1/T and
-    gamma = min(1, sqrt(K (B ln(K T) + e) / ((e - 1) T))), which L. Besson's thesis (2019) says is Corollary 8.3 of Auer
+    gamma = min(1, sqrt(K (B ln(K T) + e) / ((e - 1) T))), which Besson's thesis (2019) says is Corollary 8.3 of Auer
     et al. The tuning by drift was in none of them.
 
     Citation: P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire, "The Nonstochastic Multiarmed Bandit Problem", SIAM J.
