@@ -38,7 +38,7 @@ def jump(horizon: int, before: tuple[float, ...], after: tuple[float, ...]) -> d
         (db.CUSUMUCB(20_000, changes=1), 1_000),
         (db.MUCB(20_000, changes=1, window=200), 4_000),
         (db.AdSwitch(20_000, c1=1.0), 1_000),
-        (db.MASTER(20_000, confidence=0.003), 10_000),
+        (db.MASTER(20_000, confidence=5e-4), 4_000),
         (db.META(20_000, c0=0.5), 8_000),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, db.Policy) else "",
@@ -60,8 +60,18 @@ def test_restarts_help_after_a_jump() -> None:
 
 
 def test_masters_theory_constants_are_inert() -> None:
-    assert db.MASTER(10**6).parameters(2)["first_test"] > 10**6
-    assert db.MASTER(2 * 10**9).parameters(2)["first_test"] < 2 * 10**9
+    """The figures of its docstring: when 3 rhohat(t) <= 1, and when a block is so long."""
+    horizon, first = 162_755, db.MASTER(162_755).parameters(2)["first_test"]
+    assert first == pytest.approx(3.0e9, rel=0.01)
+    spread, scale = 2 * math.log(horizon**2), 6 * (math.log2(horizon) + 1) * math.log(horizon**2)
+    rho = [math.sqrt(spread / t) + spread / t for t in (first - 1, first)]
+    assert 3 * scale * rho[1] <= 1 < 3 * scale * rho[0]
+    begun = 2**38 - 1  # the steps before the block of 2^38, which is the first of which more than 2^37 are played
+    assert 2**37 < 430 * 10**9 - begun < db.MASTER(430 * 10**9).parameters(2)["first_test"]
+    assert db.MASTER(432 * 10**9).parameters(2)["first_test"] < 432 * 10**9 - begun
+    begun = 2**16 - 1
+    assert db.MASTER(10**5, 0.0037).parameters(2)["first_test"] > 10**5 - begun
+    assert db.MASTER(10**5, 0.0034).parameters(2)["first_test"] < 10**5 - begun
     instance = jump(50_000, (1.0, 0.0), (0.0, 0.0))
     result = db.simulate({"it": db.MASTER(50_000)}, instance, db.Bernoulli(), runs=3, events=True)
     assert len(result.events["it"]) == 0

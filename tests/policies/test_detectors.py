@@ -174,7 +174,7 @@ def test_adswitch_gives_back_what_an_ended_episode_left_behind() -> None:
 
 
 @twins
-@given(**SHARED, horizon=st.sampled_from([3, 350, 10**6]), confidence=st.sampled_from([1.0, 1e-2, 1e-3, 1e-4]))
+@given(**SHARED, horizon=st.sampled_from([3, 350, 10**6]), confidence=st.sampled_from([1.0, 1e-3, 1e-4, 1e-5]))
 def test_master(kind: str, seed: int, steps: int, n_arms: int, jumps: int, horizon: int, confidence: float) -> None:
     policy, twin = db.MASTER(horizon, confidence), NaiveMASTER(n_arms, horizon, confidence)
     follow(policy, twin, tape(kind, seed, min(steps, 2 * horizon), n_arms, jumps), seed)
@@ -185,7 +185,7 @@ def test_masters_first_test() -> None:
     events = []
     for height in np.linspace(2.0, 40.0, 30):
         rewards = np.where(np.arange(500) < 400, 0.0, height)[:, None].repeat(2, axis=1)
-        events.append(follow(db.MASTER(350, 0.004), NaiveMASTER(2, 350, 0.004), rewards, 0))
+        events.append(follow(db.MASTER(350, 1e-3), NaiveMASTER(2, 350, 1e-3), rewards, 0))
     assert events[0] == 0
     assert min(events[15:]) >= 1
 
@@ -205,7 +205,7 @@ def test_the_comparisons_meet_events() -> None:
         lambda: (db.CUSUMUCB(**cusum), NaiveCUSUMUCB(3, **cusum)),
         lambda: (db.MUCB(**mucb), NaiveMUCB(3, **mucb)),
         lambda: (db.AdSwitch(2, 0.1), NaiveAdSwitch(3, 2, 0.1)),
-        lambda: (db.MASTER(200, 1e-3), NaiveMASTER(3, 200, 1e-3)),
+        lambda: (db.MASTER(200, 1e-4), NaiveMASTER(3, 200, 1e-4)),
         lambda: (db.META(200, 1e-2), NaiveMETA(3, 200, 1e-2)),
     ]
     for pair in pairs:

@@ -40,14 +40,15 @@ def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
 
 def test_the_readme_names_the_policies_that_were_checked_and_those_that_were_not() -> None:
     docs = {name: " ".join((policy.__doc__ or "").split()) for name, policy in POLICIES.items()}
-    doubted = {name for name, said in docs.items() if re.search(r"not with the papers?'", said)}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (named,) = re.findall(r"Two \(([^)]+)\) were\ncompared with public", readme)
-    assert set(named.split(", ")) == doubted
-    (named,) = re.findall(r"Six \(([^)]+)\) were checked against the texts", readme)
-    assert set(named.replace("\n", " ").split(", ")) == {
-        name for name, said in docs.items() if "Checked against the paper's text" in said
-    }
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for told, said in (
+        ("checked against their authors' code", r"Checked against (the|an|the first) author('s|s') code"),
+        ("checked against the texts of their papers", r"Checked against the paper's text"),
+        ("compared with public implementations", r"Compared with .*not with the papers?'"),
+    ):
+        ((count, named),) = re.findall(rf"(\w+) \(([^)]+)\) were {told}", readme)
+        assert set(named.split(", ")) == {name for name, doc in docs.items() if re.search(said, doc)}, told
+        assert count == {4: "Four", 6: "Six"}[len(named.split(", "))]
     assert not any("Not checked" in said for said in docs.values())
 
 

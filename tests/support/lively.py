@@ -30,7 +30,7 @@ LIVELY: dict[str, dict[str, Any]] = {
     "CUSUMUCB": {"changes": 5, "warmup": 20},
     "MUCB": {"changes": 5, "window": 20, "threshold": 5.0},
     "AdSwitch": {"c1": 0.3},
-    "MASTER": {"confidence": 0.002},
+    "MASTER": {"confidence": 2e-4},
     "META": {"c0": 0.01},
 }
 

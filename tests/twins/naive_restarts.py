@@ -133,7 +133,7 @@ class NaiveMASTER:
         self.new_block(0)
 
     def rho(self, t: int) -> float:
-        return math.sqrt(self.K / t) + self.K / t
+        return math.sqrt(self.K * math.log(self.T**2) / t) + self.K * math.log(self.T**2) / t
 
     def rho_hat(self, t: int) -> float:
         return self.confidence * 6 * (math.log2(self.T) + 1) * math.log(self.T**2) * self.rho(t)
@@ -156,8 +156,8 @@ class NaiveMASTER:
 
     def indices(self) -> list[float]:
         mine = [[reward for arm, reward in self.active() if arm == k] for k in range(self.K)]
-        width = math.sqrt(2 * math.log(self.T))
-        return [math.fsum(x) / len(x) + width / math.sqrt(len(x)) if x else math.inf for x in mine]
+        pulls = [max(1, len(x)) for x in mine]
+        return [math.fsum(x) / n + math.sqrt(math.log(self.T**2) / n) for x, n in zip(mine, pulls, strict=True)]
 
     def select(self, rng: np.random.Generator) -> int:
         return first_of_the_largest(self.indices())

@@ -39,7 +39,8 @@ class CUSUMUCB(Policy):
     Compared with three public implementations, not with the paper's text: h, the exploration and the walks g agree.
     They differ in M and epsilon: SMPyBandits has 100 and 0.01, EmilieKaufmann/PiecewiseStationaryBandits 200 or 400 and
     0.1, YRussac/LB-SDA 50 and 0.05. The last takes xi = 1/2 and pulls an arm M times first of all after its restart;
-    the others do not. The tuning by drift is ours.
+    the others do not. Besson's thesis (2019, chapter 6) gives h, the exploration and ln n in the index as the
+    paper's. The tuning by drift is ours.
 
     Citation: F. Liu, J. Lee, N. Shroff, "A Change-Detection based Framework for Piecewise-stationary Multi-Armed Bandit
     Problem", AAAI 2018.

@@ -28,8 +28,8 @@ class DUCB(Policy):
 
     Compared with public implementations, not with the papers' texts: index and xi with qh1874/nonmab, the discount for
     B changes with it, with SMPyBandits, YRussac/LB-SDA and EmilieKaufmann/PiecewiseStationaryBandits. The paper of
-    M-UCB attributes that discount to Garivier and Moulines too, and takes xi = 1/2 with it. The tuning by drift is from
-    memory of the paper.
+    M-UCB and Besson's thesis (2019) attribute that discount to Garivier and Moulines too; the former takes xi = 1/2
+    with it. The tuning by drift is from memory of the paper.
 
     Citation: A. Garivier, E. Moulines, "On Upper-Confidence Bound Policies for Switching Bandit Problems", ALT 2011;
     tuning: L. Wei, V. Srivastava, "Nonstationary Stochastic Multiarmed Bandits: UCB Policies and Minimax Regret", 2021.

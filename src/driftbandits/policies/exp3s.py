@@ -34,6 +34,11 @@ class Exp3S(Policy):
     The code released with the paper on SnoozeIt divides by 3 where a cube root is meant; ``gamma=...`` reproduces its
     figure.
 
+    Compared with public implementations, not with the papers' texts: the rule with
+    EmilieKaufmann/PiecewiseStationaryBandits and YRussac/LB-SDA. They tune it for B changes, with alpha = 1/T and
+    gamma = min(1, sqrt(K (B ln(K T) + e) / ((e - 1) T))), which Besson's thesis (2019) says is Corollary 8.3 of Auer
+    et al. The tuning by drift was in none of them.
+
     Citation: P. Auer, N. Cesa-Bianchi, Y. Freund, R. Schapire, "The Nonstochastic Multiarmed Bandit Problem", SIAM J.
     Comput. 2002; tuning: O. Besbes, Y. Gur, A. Zeevi, "Optimal Exploration-Exploitation in a Multi-armed Bandit Problem
     with Non-stationary Rewards", Stochastic Systems 2019.

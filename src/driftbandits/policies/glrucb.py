@@ -54,6 +54,12 @@ class GLRUCB(Policy):
     every 20 pulls or so: see ``policies/_parts/splits.py``. A step costs O(K), plus amortised O(log n) for random
     rewards.
 
+    Checked against an author's code, that of the experiments (EmilieKaufmann/PiecewiseStationaryBandits): index,
+    threshold, alpha_k, risk and both kl agree. It looks at a part of the splits after every tenth step, here all are
+    looked at after every step. It breaks ties at random, and explores one step later. An earlier form is in Besson's
+    thesis (2019, chapter 6): it explores at the steps that we do, with an alpha that does not grow, and has
+    ln(3 n^(3/2) / risk) as threshold and ln t + 3 ln ln t in the index. The text of 2022 could not be had.
+
     Citation: L. Besson, E. Kaufmann, O.-A. Maillard, J. Seznec, "Efficient Change-Point Detection for Tackling
     Piecewise-Stationary Bandits", JMLR 2022.
 

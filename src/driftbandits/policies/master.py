@@ -35,26 +35,28 @@ class MASTER(Policy):
     In detail: blocks of 1, 2, 4, ... steps follow each other. In a block of 2^n steps, at every tau that is a multiple
     of 2^m, a copy of UCB1 of order m begins with probability rho(2^n) / rho(2^m), and lives for 2^m steps; the copy of
     order n, as long as the block, always begins. Of the copies alive, the one of the lowest order plays, and only it
-    learns. Its G_t = min(1, largest mean + sqrt(2 ln T / N)) is optimistic for the best mean (an arm it has not pulled
-    counts 1 and goes first, ties go to the lowest). U_t is the least G of the block so far. Everything restarts, with
-    a block of one step, when
+    learns. It pulls the arm with the largest mean + sqrt(ln(T/risk) / N), where an arm not yet pulled counts as pulled
+    once for a reward of 0, and ties go to the lowest. G_t, this largest value or 1 if that is less, is optimistic for
+    the best mean. U_t is the least G of the block so far. Everything restarts, with a block of one step, when
 
     - a copy of order m ends and the mean of all rewards in its life is at least U_t + 9 rhohat(2^m), or
     - G_t less the reward, averaged over the block so far, its t' steps, is at least 3 rhohat(t').
 
-    rho(t) = sqrt(K/t) + K/t and rhohat(t) = confidence * 6 (log2(T) + 1) ln(T/risk) rho(t), with risk = 1/T.
+    rho(t) = sqrt(L/t) + L/t and rhohat(t) = confidence * 6 (log2(T) + 1) ln(T/risk) rho(t), with risk = 1/T and
+    L = K ln(T/risk).
 
     It must know T. With the theory's ``confidence`` = 1 neither test can pass for rewards in [0, 1] while
-    3 rhohat(T) > 1: below about 10^9 steps for two arms (``parameters`` says when: ``first_test``). MASTER then only
-    follows its schedule. Less makes the tests more eager: at T = 10^5 they begin to pass at about 0.003.
+    3 rhohat(t') > 1. For two arms and T = 162,755 that holds in the first 3.0e9 steps of a block, far more than T
+    (``parameters`` has this number: ``first_test``). Only from T = 4.3e11 on is a block so long. Below that MASTER only
+    follows its schedule. A smaller ``confidence`` makes the tests more eager: at T = 10^5 they can pass from 0.0036 on
+    down, and at 0.0007 they see the better of two arms fall from 0.9 to 0.1.
 
     A step costs O(K) and a few draws, whatever T; memory is O(K log T).
 
-    Checked against the paper's text: Procedure 1, Algorithms 2 and 3, both tests and rhohat with its ln(T/risk) agree
-    (a restatement has ln T there, which is ``confidence`` = 0.5 here). UCB1 is in its appendix (I.1). The index is
-    c sqrt(ln(T/risk)/N) there, c being left open: with c = 1 that is sqrt(2 ln T/N). The cap at 1 is ours, as the
-    paper's optimistic values lie in [0, 1]. Two things differ: an arm not yet pulled counts there like one pulled once
-    for a reward of 0, and (34) has K ln(T/risk) in rho where we have K, with which the tests would pass even later.
+    Checked against the paper's text: Procedure 1, Algorithms 2 and 3, both tests, rhohat (Lemma 3), UCB1 (Algorithm 7,
+    with its rule for arms not yet pulled) and rho, its (34), agree. The paper leaves open risk, the constant before the
+    root of UCB1, and one before rho: here 1/T, 1 and 1. It says nothing of ties. The cap of G_t at 1 is not in its
+    UCB1, but its Assumption 1 has optimistic values in [0, 1].
 
     Citation: C.-Y. Wei, H. Luo, "Non-stationary Reinforcement Learning without Prior Knowledge: An Optimal Black-box
     Approach", COLT 2021; on its constants: A. Gerogiannis, Y.-H. Huang, V. Veeravalli, "Is Prior-Free Black-Box
@@ -72,12 +74,17 @@ class MASTER(Policy):
         check_between("confidence", self.confidence, 1e-12, 1e12)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
-        """rhohat / rho, the width of UCB1's index at N = 1, and the first step of a block at which a test can pass."""
-        log_t = math.log(self.horizon)
-        scale = self.confidence * 6 * (math.log2(self.horizon) + 1) * 2 * log_t
-        # 3 scale (x^2 + x) < 1 for x = sqrt(K/t)
-        root = (math.sqrt(1 + 4 / (3 * scale)) - 1) / 2 if scale > 0 else math.inf
-        return {"scale": scale, "width": math.sqrt(2 * log_t), "first_test": max(1, math.ceil(n_arms / root**2))}
+        """K ln(T/risk), rhohat / rho, UCB1's width at N = 1, and the first step of a block at which a test can pass."""
+        log_t_over_risk = 2 * math.log(max(self.horizon, 2))
+        spread = n_arms * log_t_over_risk
+        scale = self.confidence * 6 * (math.log2(self.horizon) + 1) * log_t_over_risk
+        root = (math.sqrt(1 + 4 / (3 * scale)) - 1) / 2  # 3 scale (x + x^2) = 1 at x = sqrt(spread / t)
+        return {
+            "spread": spread,
+            "scale": scale,
+            "width": math.sqrt(log_t_over_risk),
+            "first_test": max(1, math.ceil(spread / root**2)),
+        }
 
     def init(self, n_arms: int) -> MASTERState:
         self.check_arms(n_arms)
@@ -86,6 +93,7 @@ class MASTER(Policy):
         state = MASTERState(
             records(
                 1,
+                spread="f8",
                 scale="f8",
                 width="f8",
                 t="i8",
@@ -103,7 +111,7 @@ class MASTER(Policy):
             new_generator(),
             records(1, count="i8", step="i8", arm="i8", order="i8", statistic="f8", threshold="f8"),
         )
-        state.run.scale, state.run.width = chosen["scale"], chosen["width"]
+        state.run.spread, state.run.scale, state.run.width = chosen["spread"], chosen["scale"], chosen["width"]
         _begin_block(state, n_arms, 0)
         return state
 
@@ -125,7 +133,7 @@ class MASTER(Policy):
         run.received += reward
         run.shortfall += run.optimistic - reward
         run.lowest = min(run.lowest, run.optimistic)
-        if _end_instances(state, n_arms) or _test(state, n_arms, -1, run.shortfall / run.played, 3.0, run.played, 0.0):
+        if _end_instances(state) or _test(state, -1, run.shortfall / run.played, 3.0, run.played, 0.0):
             _begin_block(state, n_arms, 0)
         elif run.played == 1 << run.order:
             _begin_block(state, n_arms, min(run.order + 1, len(state.orders) - 1))
@@ -134,16 +142,14 @@ class MASTER(Policy):
 
 
 @kernel
-def _rho(n_arms: int, steps: float) -> float:
-    return math.sqrt(n_arms / steps) + n_arms / steps
+def _rho(spread: float, steps: float) -> float:
+    return math.sqrt(spread / steps) + spread / steps
 
 
 @kernel
-def _test(
-    state: MASTERState, n_arms: int, order: int, statistic: float, factor: float, steps: float, above: float
-) -> bool:
+def _test(state: MASTERState, order: int, statistic: float, factor: float, steps: float, above: float) -> bool:
     """Whether the statistic is at least ``above`` + factor rho^(steps); then the event is written."""
-    threshold = above + factor * state.run[0].scale * _rho(n_arms, steps)
+    threshold = above + factor * state.run[0].scale * _rho(state.run[0].spread, steps)
     if statistic < threshold:
         return False
     event = state.event[0]
@@ -157,7 +163,7 @@ def _test(
 
 
 @kernel
-def _end_instances(state: MASTERState, n_arms: int) -> bool:
+def _end_instances(state: MASTERState) -> bool:
     """Instances that end now undergo the first test; whether one passed. Life spans are aligned to their lengths."""
     run, orders = state.run[0], state.orders
     order, span = 0, 1
@@ -165,7 +171,7 @@ def _end_instances(state: MASTERState, n_arms: int) -> bool:
         if orders[order].alive:
             orders[order].alive = 0
             mean = (run.received - orders[order].received) / span
-            if _test(state, n_arms, order, mean, 9.0, span, run.lowest):
+            if _test(state, order, mean, 9.0, span, run.lowest):
                 return True
         order, span = order + 1, 2 * span
     return False
@@ -188,10 +194,10 @@ def _begin_block(state: MASTERState, n_arms: int, order: int) -> None:
 def _schedule(state: MASTERState, n_arms: int) -> None:
     """Begin the instances that are drawn for the next step, and let the lowest one alive choose its arm."""
     run, orders = state.run[0], state.orders
-    block = _rho(n_arms, float(1 << run.order))
+    block = _rho(run.spread, float(1 << run.order))
     order, span = 0, 1
     while order <= run.order and run.played % span == 0:
-        if uniform(state.generator[0]) < block / _rho(n_arms, float(span)):
+        if uniform(state.generator[0]) < block / _rho(run.spread, float(span)):
             orders[order].alive = 1
             orders[order].received = run.received
             for arm in range(n_arms):
@@ -208,12 +214,7 @@ def _schedule(state: MASTERState, n_arms: int) -> None:
 def _choose(run: Any, plays: Records, first: int, n_arms: int) -> None:
     best_index = -np.inf
     for arm in range(n_arms):
-        count = plays[first + arm].count
-        if count == 0:
-            run.chosen = arm
-            run.optimistic = 1.0
-            return
-        share = 1.0 / count
+        share = 1.0 / max(plays[first + arm].count, 1)
         index = plays[first + arm].total * share + run.width * math.sqrt(share)
         if index > best_index:
             run.chosen = arm

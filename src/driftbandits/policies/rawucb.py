@@ -45,7 +45,8 @@ class RAWUCB(Policy):
     every pull without noise are all vertices, and cost O(N). (The authors' code offers windows of 1, 2, 4, ... pulls
     against that.)
 
-    Checked against the first author's code, in SMPyBandits (Policies/RAWUCB.py, Experiment/Seznec19a_Fig1).
+    Checked against the first author's code, in SMPyBandits (Policies/RAWUCB.py, Experiment/Seznec19a_Fig1). The paper's
+    text could not be had.
 
     Citation: J. Seznec, P. Menard, A. Lazaric, M. Valko, "A single algorithm for both restless and rested rotting
     bandits", AISTATS 2020.

@@ -31,6 +31,9 @@ class Rexp3(Policy):
     batch = ceil((K ln K)^(1/3) (T/V)^(2/3)), gamma = min(1, sqrt(K ln K / ((e - 1) batch))). It must know V and T, or
     be given ``batch``. Rewards are used as they come, not clipped. A step costs O(K).
 
+    Compared with a public implementation, not with the paper's text: rule, gamma and batch agree with YRussac/LB-SDA,
+    which rounds the batch down and adds 1.
+
     Citation: O. Besbes, Y. Gur, A. Zeevi, "Stochastic Multi-Armed-Bandit Problem with Non-stationary Rewards",
     NeurIPS 2014.
 

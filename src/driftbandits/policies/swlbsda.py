@@ -55,7 +55,7 @@ class SWLBSDA(Policy):
     delta, or T and B, or be given ``window``. A step costs O(K), whatever the window; memory is O(K w).
 
     Checked against the authors' code (github.com/YRussac/LB-SDA, ``LB_SDA`` in MAB.py), from which all the constants
-    are.
+    are. The paper's text could not be had.
 
     Citation: D. Baudry, Y. Russac, O. Cappe, "On Limited-Memory Subsampling Strategies for Bandits", ICML 2021.
 

@@ -28,6 +28,12 @@ class SWUCB(Policy):
 
     It must know delta, or be given ``window``, and T unless ``xi`` is given. A step costs O(K), whatever the window.
 
+    Compared with public implementations, not with the papers' texts: the form with ``xi`` is that of SMPyBandits, which
+    counts one step less in the logarithm. EmilieKaufmann/PiecewiseStationaryBandits and the paper of M-UCB take windows
+    of 2 sqrt(T ln(T)/B) steps for B changes. Of Cheung et al. a first text (AISTATS 2019) was read: it is about linear
+    bandits of dimension d, whose width has a root of d times a logarithm, and whose window is of order (d T/V)^(2/3).
+    Bonus and window for arms are of the later text.
+
     Citation: W. Cheung, D. Simchi-Levi, R. Zhu, "Hedging the Drift: Learning to Optimize Under Nonstationarity",
     Management Science 2022; A. Garivier, E. Moulines, "On Upper-Confidence Bound Policies for Switching Bandit
     Problems", ALT 2011.

@@ -27,6 +27,9 @@ class SWUCBSharp(Policy):
     lam = 4.3. For abrupt changes, about T^nu of them: alpha = (1 - nu)/2, lam = 12.3; give ``nu`` instead of ``drift``.
     It must know T and delta (or nu), or be given alpha and lam. A step costs O(K), whatever the window.
 
+    Compared with a public implementation, not with the paper's text: tau(t) and both tunings of alpha are what
+    SMPyBandits says of the paper (Policies/SWHash_UCB.py). Its lam is 1.
+
     Citation: L. Wei, V. Srivastava, "On Abruptly-Changing and Slowly-Varying Multiarmed Bandit Problems", ACC 2018.
 
     >>> chosen = SWUCBSharp(horizon=162_755, drift=1 / 4_800).parameters(2)
