@@ -230,8 +230,10 @@ def _name(token: re.Match[str]) -> str:
     letter = f"<mi>{token['name']}</mi>"
     if _HAT in token[0]:
         letter = f'<mover accent="true">{letter}<mo stretchy="false">^</mo></mover>'
-    if star := next((sign for sign in "′*" if sign in token[0]), ""):
-        letter = f"<msup>{letter}<mo>{star}</mo></msup>"
+    if "*" in token[0]:
+        letter = f"<msup>{letter}<mo>*</mo></msup>"
+    if "′" in token[0]:  # fonts draw it raised: raised once more it is a dot
+        letter = f'<mrow>{letter}<mo lspace="0" rspace="0">′</mo></mrow>'
     return f"<msub>{letter}<mn>{token['index']}</mn></msub>" if token["index"] else letter
 
 
@@ -244,6 +246,6 @@ def _sign(sign: str) -> _Node:
         return _Node(f"<mi>{sign}</mi>", "atom")
     if sign in _LARGE:
         return _Node(f"<mo>{_LARGE[sign]}</mo>", "atom")
-    if sign == "|":
+    if sign == "|" or sign in _CLOSING.values():
         return _Node(_fence(sign), "operator")
     return _Node(f"<mo>{escape(sign.replace('-', '−'))}</mo>", "operator")
