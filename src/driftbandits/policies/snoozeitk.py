@@ -62,9 +62,9 @@ class SnoozeItK(Policy):
 
         lead = max over w of |D(w)| - r(w) - delta (a(w) + b(w)),
 
-    a(w) and b(w) being the mean ages of the two arms' last w pulls, in steps. The arm behind is snoozed for floor(lead/(2 delta)) steps, by
-    whichever active arm has the largest such lead over it; if that is none, the pair starts again. A step ends with one
-    snooze at most. An arm that wakes up forgets all it was compared with.
+    a(w) and b(w) being the mean ages of the two arms' last w pulls, in steps. The arm behind is snoozed for
+    floor(lead/(2 delta)) steps, by whichever active arm has the largest such lead over it; if that is none, the pair
+    starts again. A step ends with one snooze at most. An arm that wakes up forgets all it was compared with.
 
     With ``confidence`` = 1, with probability 1 - (K - 1)/(2T) or more, a snoozed arm is never better than all active
     ones: the best arm is always active. Proved in ``docs/beyond-the-paper.md``. With two arms it is SnoozeItTight.

@@ -33,6 +33,7 @@ _LARGE = {"Σ": "∑", "Π": "∏"}
 _SLASH = '<mo lspace="0" rspace="0">/</mo>'
 _WIDE = '<mspace width="1.5em"></mspace>'
 _THIN = '<mspace width="0.17em"></mspace>'
+_BETWEEN_WORDS = '<mspace width="0.3em"></mspace>'
 
 _INDEX = r"(?:_(?:[A-Za-z]+|\((?:[^()]|\([^()]*\))*\))′?)"
 _PART = (
@@ -213,7 +214,7 @@ class _Reader:
         written = ""
         for before, node in zip([None, *nodes], nodes, strict=False):
             if before and "word" in (before.kind, node.kind) and {before.kind, node.kind} <= {"word", "atom"}:
-                written += _THIN
+                written += _BETWEEN_WORDS if before.kind == node.kind else _THIN
             written += node.markup
         return written
 
