@@ -130,6 +130,7 @@ _UNARY = re.compile(r"(?:ln|log₂?|exp|max|min)(?:\^\([^()]*\)|\b) ?")
 _CLOSING = {"(": ")", "[": "]", "{": "}", "⌈": "⌉", "⌊": "⌋", "|": "|"}
 _PLAIN = re.compile(r"(?:Claim|Corollary|Experiment|Figure|Lemma|[Ss]ection|Theorem) \d+|[\w'’.-]+")
 _INITIALS = re.compile(r"(?:^|(?<=[,;:] )|(?<=after )|(?<=and ))(?:[A-Z]\.[ -]?)+(?=[A-Z][a-z])")
+_SECONDS = re.compile(r"(?:\d[\d,.]*|n) s(?![\w'’^_(])")
 _ALONE = re.compile(r"[B-HJ-Zb-zα-ωΔΘΩΣ].*", re.DOTALL)
 """A letter that is no English word."""
 
@@ -144,8 +145,8 @@ def find(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while at < len(text):
         starts = at == 0 or not re.match(r"[\w'’.^\-–/\"“]", text[at - 1])
-        if name := _INITIALS.match(text, at):  # of an author
-            at = name.end()
+        if known := _INITIALS.match(text, at) or (starts and _SECONDS.match(text, at)):  # of an author; of a clock
+            at = known.end()
             continue
         end = _expression(text, at) if starts and not text[at].isspace() else None
         if end is not None and _is_formula(text, at, end):

@@ -28,7 +28,7 @@ RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md", "experiment
 """Pages whose code is run when the site is built."""
 MATHEMATICS = (
     "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
-    "snoozeit.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
+    "snoozeit.md", "sessions.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
     "dashboard.md", "experiments.md", "interop.md", "architecture.md", "moving/",
 )  # fmt: skip
 """Pages in which letters are formulas."""
@@ -37,6 +37,9 @@ WIDE = ("companion.md", "policies/README.md")
 LINK = re.compile(r"(\]\()((?:\.\./)+[^)\s#]+)")
 INDENTED = re.compile(r"(?<=\n\n) {4}\S.*\n(?: {4,}\S.*\n)*(?=\n|\Z)")
 CALL = re.compile(r"(?<=^```python\n)\w+\(.{70,}\)$", re.M)
+PATH = re.compile(r"(?<=[a-z])/(?=[\w/]+\.py</td>|[\w/]+\.py, )")
+PROGRAM = re.compile(r"(<pre.*?</pre>)", re.S)
+OPTION = re.compile(r"(<code>|<code>[^<]* )(--?[\w-]+)")
 FENCED = re.compile(r"(^```.*?^```\n)", re.M | re.S)
 
 
@@ -140,5 +143,11 @@ def _run(markdown: str, name: str, config: MkDocsConfig, files: Files) -> str:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Formulas within sentences."""
-    return typeset(html) if page.file.src_uri.startswith(MATHEMATICS) else html
+    """Formulas within sentences; names of files and options are cut in two where that leaves them legible."""
+    name = page.file.src_uri
+    html = typeset(html) if name.startswith(MATHEMATICS) else html
+    if name in WIDE:
+        html = PATH.sub("/<wbr>", html)
+    parts = PROGRAM.split(html)
+    parts[::2] = [OPTION.sub(r'\1<span class="whole">\2</span>', part) for part in parts[::2]]
+    return "".join(parts)

@@ -36,6 +36,13 @@ def test_what_are_no_rewards(wrong: Any) -> None:
     assert session.open == 1
 
 
+def test_what_waits_are_the_decisions_that_were_asked_for() -> None:
+    session = db.Session(arms=["red", "blue"], timeout=60, clock=lambda: 0.0)
+    asked = session.ask_many(3)
+    assert session.tell(session.waiting()[1], 0.5) == "new"
+    assert session.waiting() == [asked[0], asked[2]]
+
+
 def test_new_seeds() -> None:
     assert len({db.Session(arms=["a", "b"], seed=None).seed for _ in range(3)}) == 3
     assert db.Online(db.Uniform(), 2, seed=None).select() in (0, 1)

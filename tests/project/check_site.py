@@ -17,6 +17,9 @@ from browser import open_browser, open_context
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "site"
 PAGES = sorted(path for path in SITE.rglob("*.html") if path.name != "404.html")
+HIDDEN = """[...document.querySelectorAll('.md-typeset__scrollwrap, .formula')]
+    .filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.innerText.slice(0, 40))"""
+"""Tables and formulas that the reader must push sideways."""
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -106,6 +109,8 @@ def test_every_page_opens_whole_and_alone(browser: Browser, scheme: str, size: d
         wide = page.evaluate("document.documentElement.scrollWidth")
         missing = page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)")
         lightness = int(re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[0])
+        if size is DESKTOP and (hidden := page.evaluate(HIDDEN)):
+            complaints.append(f"{path.name}: the right of {hidden} is out of sight")
         if wide > size["width"]:
             complaints.append(f"{path.name} is {wide} pixels wide on a screen of {size['width']}")
         if missing or (lightness < 128) != (scheme == "dark"):

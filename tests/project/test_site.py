@@ -95,6 +95,7 @@ def test_every_answer_of_the_cookbook_runs() -> None:
         ("gain g = P'/(P' + 1), 3 rhohat(t') or log2 T, the arms' own", ["g = P′/(P′ + 1)", "3 ρ̂(t′)", "log₂ T"]),
         ("the same with -sigma, mean +- sqrt(t-2), a 95 % interval, appendix B", ["σ", "mean ± √(t−2)"]),
         ("For Experiment 2 (T = 5) at drift 1e-4 (3e-5)", ["(T = 5)", "1e-4 (3e-5)"]),
+        ("every 2 s, after 1.2 s, silent for n s, step s", ["s"]),
         ("√(KTL) ≤ −x, KL(x, y), (m - mean of all)^2", ["√(KTL) ≤ −x", "KL(x, y)", "m − mean"]),
     ],
 )

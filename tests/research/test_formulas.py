@@ -56,12 +56,18 @@ def _said(element: ElementTree.Element) -> str:
         ("x^−2", "x^[−2]"),
         ("2 ln T", "2 ln T"),
         ("δ = 2.1e-05", "δ=2.1×10^[−5]"),
-        ("|μ₁ − μ₂| ≥ λ̂′", "|μ_[1]−μ_[2]|≥hat(λ)^[′]"),
+        ("|μ₁ − μ₂| ≥ λ̂′", "|μ_[1]−μ_[2]|≥hat(λ)′"),
+        ("P′/(P′ + 1)", "P′/(P′+1)"),
         ("r(w)   w > 0", "r(w) w>0"),
     ],
 )
 def test_a_formula_says_what_its_text_says(text: str, expected: str) -> None:
     assert said(text) == expected
+
+
+def test_no_bracket_grows_beyond_its_other_half() -> None:
+    for text in ("λ ∈ (0, 1]", "sup{λ ∈ (0, 1] : w ≤ t"):
+        assert {sign.get("stretchy") for sign in tree(text).iter("mo") if (sign.text or "") in "([{}])"} == {"false"}
 
 
 def test_fractions_are_built_up_where_there_is_room() -> None:

@@ -154,9 +154,9 @@ class Session:
         """How many times the policy looks at an arm to make so many Decisions, about: what they cost."""
         return count * len(self.arms) * (DRAWS if self.explore > 0 else 1) if self.policy.any_order else count
 
-    def waiting(self) -> list[Asked]:
+    def waiting(self) -> list[Decision]:
         """The Decisions that wait for their reward, oldest first."""
-        return [event for event, _ in self._open.values()]
+        return [Decision(id, self.arms[event.arm], event.step, event.due) for id, (event, _) in self._open.items()]
 
     @property
     def learnt(self) -> int:

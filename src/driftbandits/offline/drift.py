@@ -45,7 +45,7 @@ def estimate_drift(rewards: Any, arms: Any = None, *, columns: Mapping[str, str]
     try:
         values = np.asarray(rewards, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("every reward must be a number") from None
+        raise InputError("every reward must be a number; rewards come first, then arms") from None
     which = np.asarray(arms)
     if values.ndim != 1 or values.shape != which.shape:
         raise InputError(f"rewards and arms must be two lists of one length; got {values.shape} and {which.shape}")

@@ -60,11 +60,11 @@ class SnoozeItK(Policy):
     confidence * sqrt(3 L/w). The test of a pair passes at time g when |D(w)| > 1.5 r(w) for some w. Then one arm has at
     g, with high probability, a lead over the other of at least
 
-        lead = max over w of |D(w)| - r(w) - delta * (mean age of the one's w pulls + mean age of the other's),
+        lead = max over w of |D(w)| - r(w) - delta (a(w) + b(w)),
 
-    ages in steps, whatever was pulled in between. The arm behind is snoozed for floor(lead/(2 delta)) steps, by
-    whichever active arm has the largest such lead over it; if that is none, the pair starts again. A step ends with one
-    snooze at most. An arm that wakes up forgets all it was compared with.
+    a(w) and b(w) being the mean ages of the two arms' last w pulls, in steps. The arm behind is snoozed for
+    floor(lead/(2 delta)) steps, by whichever active arm has the largest such lead over it; if that is none, the pair
+    starts again. A step ends with one snooze at most. An arm that wakes up forgets all it was compared with.
 
     With ``confidence`` = 1, with probability 1 - (K - 1)/(2T) or more, a snoozed arm is never better than all active
     ones: the best arm is always active. Proved in ``docs/beyond-the-paper.md``. With two arms it is SnoozeItTight.

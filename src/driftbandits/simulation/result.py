@@ -38,10 +38,10 @@ MOST_ROWS = 24
 class Simulation:
     """The result of ``simulate``: regret at checkpoints for each policy and run, and how to get it again.
 
-    ``regret[name]`` has shape (runs, checkpoints): the sum so far of mu*_t - mu_(A(t),t), the dynamic pseudo-regret;
-    ``realised[name]`` sums mu*_t less the reward received instead. ``times`` are the checkpoints, ``pulls[name]``
-    (runs, K) counts, ``seconds[name]`` (runs,) is processor time, ``events[name]`` a table of what the policy noted
-    (SnoozeIt: its episodes) when it was asked for.
+    ``regret[name]`` has shape (runs, checkpoints): the sum so far of the best mean less that of the arm pulled, the
+    dynamic pseudo-regret; ``realised[name]`` sums the best mean less the reward received instead. ``times`` are the
+    checkpoints, ``pulls[name]`` (runs, K) counts, ``seconds[name]`` (runs,) is processor time, ``events[name]`` a table
+    of what the policy noted (SnoozeIt: its episodes) when it was asked for.
 
     Two Simulations are equal when they have the same policies, instance, noise, seed and numbers, however long they
     took and wherever they ran.
@@ -187,7 +187,10 @@ class Simulation:
 
         A name that ends in .csv gets the table of ``to_frame`` instead: numbers alone, for other programs.
         """
-        if check_path("path", path).suffix.lower() == ".csv":
+        file = check_path("path", path)
+        if file.suffix.lower() not in ("", ".csv", ".parquet"):
+            raise InputError(f"a Simulation is saved as .parquet, or as .csv its numbers alone; got {file.name!r}")
+        if file.suffix.lower() == ".csv":
             with written_whole(path) as temporary:
                 self.to_frame().write_csv(temporary)
             return

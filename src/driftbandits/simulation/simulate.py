@@ -123,7 +123,7 @@ def _kept_seed(keep: str | os.PathLike[str] | None) -> int:
 
 
 def _check_kept(keep: str | os.PathLike[str]) -> None:
-    if Path(keep).suffix.lower() == ".csv" and not Path(keep).exists():
+    if Path(keep).suffix.lower() not in ("", ".parquet") and not Path(keep).exists():
         raise InputError(f"finished runs are kept as Parquet: name {Path(keep).with_suffix('.parquet')}, not {keep}")
     check_writable(keep)
 

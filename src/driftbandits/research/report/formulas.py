@@ -33,6 +33,7 @@ _LARGE = {"Σ": "∑", "Π": "∏"}
 _SLASH = '<mo lspace="0" rspace="0">/</mo>'
 _WIDE = '<mspace width="1.5em"></mspace>'
 _THIN = '<mspace width="0.17em"></mspace>'
+_BETWEEN_WORDS = '<mspace width="0.3em"></mspace>'
 
 _INDEX = r"(?:_(?:[A-Za-z]+|\((?:[^()]|\([^()]*\))*\))′?)"
 _PART = (
@@ -213,7 +214,7 @@ class _Reader:
         written = ""
         for before, node in zip([None, *nodes], nodes, strict=False):
             if before and "word" in (before.kind, node.kind) and {before.kind, node.kind} <= {"word", "atom"}:
-                written += _THIN
+                written += _BETWEEN_WORDS if before.kind == node.kind else _THIN
             written += node.markup
         return written
 
@@ -230,8 +231,10 @@ def _name(token: re.Match[str]) -> str:
     letter = f"<mi>{token['name']}</mi>"
     if _HAT in token[0]:
         letter = f'<mover accent="true">{letter}<mo stretchy="false">^</mo></mover>'
-    if star := next((sign for sign in "′*" if sign in token[0]), ""):
-        letter = f"<msup>{letter}<mo>{star}</mo></msup>"
+    if "*" in token[0]:
+        letter = f"<msup>{letter}<mo>*</mo></msup>"
+    if "′" in token[0]:  # fonts draw it raised: raised once more it is a dot
+        letter = f'<mrow>{letter}<mo lspace="0" rspace="0">′</mo></mrow>'
     return f"<msub>{letter}<mn>{token['index']}</mn></msub>" if token["index"] else letter
 
 
@@ -244,6 +247,6 @@ def _sign(sign: str) -> _Node:
         return _Node(f"<mi>{sign}</mi>", "atom")
     if sign in _LARGE:
         return _Node(f"<mo>{_LARGE[sign]}</mo>", "atom")
-    if sign == "|":
+    if sign == "|" or sign in _CLOSING.values():
         return _Node(_fence(sign), "operator")
     return _Node(f"<mo>{escape(sign.replace('-', '−'))}</mo>", "operator")

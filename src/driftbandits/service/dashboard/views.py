@@ -96,7 +96,7 @@ class View:
         self.alarms: deque[tuple[int, float, Alarm]] = deque(maxlen=ALARMS)
         self.alarm_count = 0
         self.unfinished = empty_rows(1, n_arms)
-        self.open = {event.step: event for event in session.waiting()}
+        self.open = {event.step: event for event, _ in session._open.values()}
         self.unfinished.last[0] = self.step, self.time, self.pending, math.nan, math.nan
         self.begin_bundle()
 
