@@ -113,7 +113,9 @@ def test_a_creation_that_takes_long_says_so_and_is_asked_for_once(
     go_on.set()
     expect(page.locator("#title")).to_have_text("button")
     # What was declared there is shown, and can be changed.
-    expect(page.locator("#about")).to_contain_text("young silence is weighed by its age · a visitor keeps an arm for 60 min")
+    expect(page.locator("#about")).to_contain_text(
+        "young silence is weighed by its age · a visitor keeps an arm for 60 min"
+    )
     expect(page.locator("#arms-note")).to_contain_text("but their 95 % is too narrow then")
     page.get_by_role("button", name="Settings").click()
     dialog = page.get_by_role("dialog", name="Settings")

@@ -15,7 +15,9 @@ from sqlalchemy import select
 import driftbandits as db
 from driftbandits.live.units import hash_of
 from driftbandits.store import Writer, retention
+from driftbandits.store.retention import Pruned
 from driftbandits.store.schema import folded, notes, snapshots
+from driftbandits.store.writers import Erased
 from driftbandits.testing.contract.base import journal
 from waiting import PATIENCE, wait_until
 
@@ -118,7 +120,7 @@ def test_a_unit_that_is_erased_while_the_log_is_pruned(
     store, writer = begun(url)
     for day in range(DAYS):
         visited(store, writer, day)
-    other, erased = db.Store(url), []
+    other, erased = db.Store(url), list[Erased]()
     where, name, after = {
         "is archived": (retention, "export_log", True),
         "is read": (other._history, "session", False),
@@ -149,14 +151,14 @@ def test_a_unit_that_is_erased_while_the_log_is_pruned(
     other.close()
 
 
-def test_what_is_pruned_while_a_unit_is_erased(url: str) -> None:
+def test_what_is_pruned_while_a_unit_is_erased(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was saved when erasing began is not what is there when it is written."""
     store, writer = begun(url)
     for day in range(DAYS):
         visited(store, writer, day)
         if day == DAYS // 4:
             store.snapshot(writer)
-    other, real, pruned = db.Store(url), store._history.without, []
+    other, real, pruned = db.Store(url), store._history.without, list[Pruned]()
 
     def pruned_meanwhile(*given: Any) -> Any:
         found = real(*given)
@@ -164,7 +166,7 @@ def test_what_is_pruned_while_a_unit_is_erased(url: str) -> None:
             pruned.append(other.prune("button"))
         return found
 
-    store._history.without = pruned_meanwhile  # type: ignore[method-assign]
+    monkeypatch.setattr(store._history, "without", pruned_meanwhile)
     writer, _, decisions = store.erase(writer, USERS[2])
     assert pruned[0].decisions > 0
     assert 0 < decisions < DAYS

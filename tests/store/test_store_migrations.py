@@ -22,8 +22,8 @@ from driftbandits.live.decisions import Asked
 from driftbandits.store.migrate import MIGRATIONS
 from driftbandits.store.schema import REVISION
 
-OLD = ("0001-propensities", "0001-explore", "0002-propensities", "0002-explore")
-OLD += ("0003", "0004", "0005", "0006", "0007", "0008", "0009")
+FIRST = ("0001-propensities", "0001-explore", "0002-propensities", "0002-explore")
+OLD = (*FIRST, "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 DIGESTS = {
     "r0001.py": "791b99254cbd3640",
     "r0002.py": "cb02ceac56ecf778",

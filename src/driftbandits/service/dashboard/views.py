@@ -156,7 +156,7 @@ class View:
         """While silence is weighed, successes are known before failures, and the alarm would take that for drift."""
         self.take_in()
         self.late = on
-        self.watch(self.alarm and self.alarm.drift)
+        self.watch(None if self.alarm is None else self.alarm.drift)
 
     def _add_arm(self, name: str) -> None:
         """One arm more; what came before is added up first, for it knows nothing of it."""
