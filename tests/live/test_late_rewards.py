@@ -145,6 +145,17 @@ def test_the_lift_is_of_decisions_whose_silence_is_known() -> None:
     assert session.lift() == of_all
 
 
+def test_old_delays_weigh_half_when_there_are_many() -> None:
+    cohorts = Cohorts(DAY, 1)
+    for day in range(4):
+        for _ in range(6_000):
+            cohorts.ask(0, 2 * day * DAY)
+            cohorts.tell(0, 2 * day * DAY, 60.0 if day < 2 else 3_600.0)
+    cohorts.ask(0, 8 * DAY)
+    short, long = cohorts.done[cohorts.bounds <= 120.0].sum(), cohorts.done[cohorts.bounds > 120.0].sum()
+    assert (short, long) == (1_500.0, 4_500.0)  # 6,000 each day, and half of all when they are more than 10,000
+
+
 def test_explanations_say_that_intervals_are_too_narrow() -> None:
     session = db.Session(db.Uniform(), ["a", "b"], timeout=DAY, default_reward=0.0, late=True)
     why = session.explain(session.ask())
