@@ -145,6 +145,10 @@ def test_events_tell_steps_and_arms_of_the_instance() -> None:
     early, late = snoozed.filter(snoozed["passed"] <= 300), snoozed.filter(snoozed["passed"] > 300)
     assert set(early["behind"]) == {3}
     assert set(late["arm"]) | set(late["behind"]) == {0, 1}
+    for run, passed, arm, behind in snoozed.select("run", "passed", "arm", "behind").iter_rows():
+        arms = db.trajectory(db.SnoozeItK(900, 1e-4, 0.2), instance, run=run).arms
+        assert set(arms[passed - 2 : passed]) == {arm, behind}, "it was found at the second of a pair"
+        assert set(arms[passed : passed + 50]) == {arm}, "and from the next step on one is left alone"
 
 
 @pytest.mark.parametrize(
