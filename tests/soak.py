@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 import warnings
@@ -14,6 +15,9 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).with_name("support")))
+sys.path.insert(0, str(Path(__file__).with_name("twins")))
 
 import postgres
 import troubles

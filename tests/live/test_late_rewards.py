@@ -37,6 +37,7 @@ def lived(
     growth: float = 2.0,
     first: int = 10,
     seed: int = 0,
+    held: float = 0.0,
     **declared: Any,
 ) -> db.Session:
     """A Session whose traffic grows by a factor e^growth a day: a batch of asks a hundred times a day."""
@@ -45,6 +46,8 @@ def lived(
     arms = [str(arm) for arm in range(len(rates))]
     session = db.Session(db.Uniform(), arms, clock=clock, **declared)
     session.journal = []
+    if held:
+        session.hold_out(held, "0")
     start, coming = clock.now, list[tuple[float, str]]()
     for part in range(int(days * 100) + 1):
         now = start + part * DAY / 100
@@ -125,6 +128,41 @@ def test_all_is_right_in_the_end_also_where_one_arm_is_slower() -> None:
     assert session._late.ahead == [0, 0]
     assert session.learnt == session.step, "each Decision was learnt exactly once"
     assert session.learnt > before
+
+
+def test_the_lift_is_of_decisions_whose_silence_is_known() -> None:
+    session = lived([LAWS["exponential"]] * 2, [0.1, 0.5], days=1.8, held=0.5)
+    right = 0.2 * WITHIN["exponential"]  # the policy shows both arms alike
+    lift, of_all = session.lift(), session._strata.lift()
+    assert lift.low is not None
+    assert lift.high is not None
+    assert lift.low < right < lift.high
+    assert lift.low > 0.0
+    assert of_all.high is not None
+    assert of_all.high < right, "of young Decisions only successes are known, in both groups"
+    assert 1_000 < lift.rewards + lift.held_out < session.step / 4
+    session.change(late=False)
+    assert session.lift() == of_all
+
+
+def test_old_delays_weigh_half_when_there_are_many() -> None:
+    cohorts = Cohorts(DAY, 1)
+    for day in range(4):
+        for _ in range(6_000):
+            cohorts.ask(0, 2 * day * DAY)
+            cohorts.tell(0, 2 * day * DAY, 60.0 if day < 2 else 3_600.0)
+    cohorts.ask(0, 8 * DAY)
+    short, long = cohorts.done[cohorts.bounds <= 120.0].sum(), cohorts.done[cohorts.bounds > 120.0].sum()
+    assert (short, long) == (1_500.0, 4_500.0)  # 6,000 each day, and half of all when they are more than 10,000
+
+
+def test_explanations_say_that_intervals_are_too_narrow() -> None:
+    session = db.Session(db.Uniform(), ["a", "b"], timeout=DAY, default_reward=0.0, late=True)
+    why = session.explain(session.ask())
+    assert why.late
+    assert "while data is young the intervals are too narrow" in str(why)
+    session.change(late=False)
+    assert not session.explain(session.ask()).late
 
 
 def test_how_sure_an_estimate_is() -> None:

@@ -13,6 +13,7 @@ import pytest
 import driftbandits as db
 from driftbandits.live.decisions import AGAIN, HELD, Asked, Note
 from driftbandits.live.lift import GROUPS, MOST_BLOCKS, Strata
+from driftbandits.live.units import hash_of
 
 
 def notes(session: db.Session) -> list[Note]:
@@ -83,6 +84,9 @@ def test_the_holdout_is_a_random_sample_of_units() -> None:
     session.ask_many(2_000, units)
     held = [bool((note.way or 0) & HELD) for note in notes(session)]
     assert abs(sum(held) - 400) < 5 * np.sqrt(2_000 * 0.2 * 0.8)
+    places = [int.from_bytes(hash_of(unit, session.unit_key)[:8], "big") / 2**64 for unit in units]
+    assert held == [place < 0.2 for place in places], "of those with a smaller number, and of all of them"
+    assert abs(np.mean(places) - 0.5) < 5 / np.sqrt(12 * 2_000)
     assert abs(sum(held[:1_000]) - sum(held[1_000:])) < 5 * np.sqrt(2_000 * 0.2 * 0.8)
     now[0] += 1_000.0  # long after
     session.journal = []
@@ -101,6 +105,42 @@ def test_the_holdout_is_a_random_sample_of_units() -> None:
     other.ask_many(2_000, units)
     both = sum(one and bool((two.way or 0) & HELD) for one, two in zip(held, notes(other), strict=True))
     assert abs(both - 80) < 5 * np.sqrt(80), "by another secret it is another sample"
+
+
+def test_nobody_is_held_out_while_an_arm_is_forced() -> None:
+    session, _ = ready(sticky=60)
+    session.hold_out(0.5, "a")
+    session.force_arm("b")
+    units = [f"user-{number}" for number in range(100)]
+    decisions = session.ask_many(100, units)
+    assert {decision.arm for decision in decisions} == {"b"}
+    assert not any((note.way or 0) & HELD for note in notes(session))
+    session.tell_many(dict.fromkeys(decisions, 1.0))
+    assert session.lift()[-2:] == (0, 0)
+    session.force_arm(None)
+    session.journal = []
+    after = session.ask_many(100, units)
+    ways = [note.way or 0 for note in notes(session)]
+    assert not any(way & AGAIN for way in ways), "what was forced is no one's arm"
+    assert 25 < sum(bool(way & HELD) for way in ways) < 75
+    assert {decision.arm for decision, way in zip(after, ways, strict=True) if way & HELD} == {"a"}
+
+
+def test_the_interval_of_the_lift_by_hand() -> None:
+    rng, strata = np.random.Generator(np.random.SFC64(5)), Strata()
+    steps = np.arange(1, 61)
+    held, rewards, groups = steps % 3 == 0, rng.random(60), rng.integers(0, GROUPS, 60)
+    alone = steps % 5 == 0
+    for step, is_held, reward, group, is_alone in zip(steps, held, rewards, groups, alone, strict=True):
+        strata.add(int(step), bool(is_held), float(reward), None if is_alone else int(group))
+    off = np.where(held, rewards - rewards[held].mean(), rewards - rewards[~held].mean())
+    errors = [(off / 40)[~alone & ~held & (groups == g)].sum() - (off / 20)[~alone & held & (groups == g)].sum()
+              for g in range(GROUPS)]  # fmt: skip
+    variance = (off**2)[alone & ~held].sum() / (40 * 39) + (off**2)[alone & held].sum() / (20 * 19)
+    variance += GROUPS / (GROUPS - 1) * np.square(errors).sum()
+    right = rewards[~held].mean() - rewards[held].mean()
+    reach = 2.0395 * np.sqrt(variance)  # Student's t with 31 degrees of freedom
+    assert strata.lift()[:3] == pytest.approx((right, right - reach, right + reach), rel=1e-3)
 
 
 def test_the_interval_of_the_lift_is_honest_when_units_come_often() -> None:

@@ -103,11 +103,32 @@ def test_a_creation_that_takes_long_says_so_and_is_asked_for_once(
     page.get_by_role("button", name="New").click()
     page.get_by_label("Id", exact=True).fill("button")
     page.get_by_role("textbox", name="Arms").fill("a\nb")
+    page.get_by_text("Late rewards, visitors, seed, drift").click()
+    dialog = page.get_by_role("dialog", name="New experiment")
+    dialog.get_by_label("Same visitor, same arm").fill("3600")
+    dialog.get_by_label("Young silence").select_option("is weighed by its age")
     for _ in range(2):
         page.get_by_role("button", name="Create").click()
         expect(page.locator("#create-note")).to_contain_text("Creating …")
     go_on.set()
     expect(page.locator("#title")).to_have_text("button")
+    # What was declared there is shown, and can be changed.
+    expect(page.locator("#about")).to_contain_text(
+        "young silence is weighed by its age · a visitor keeps an arm for 60 min"
+    )
+    expect(page.locator("#arms-note")).to_contain_text("but their 95 % is too narrow then")
+    page.get_by_role("button", name="Settings").click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    expect(dialog.get_by_label("Same visitor, same arm")).to_have_value("3600")
+    expect(dialog.get_by_label("Young silence")).to_have_value("true")
+    dialog.get_by_label("Same visitor, same arm").fill("")
+    dialog.get_by_label("Young silence").select_option("is not learnt yet")
+    dialog.get_by_role("button", name="Change").click()
+    expect(page.locator("#about")).not_to_contain_text("young silence")
+    expect(page.locator("#about")).not_to_contain_text("a visitor keeps")
+    expect(page.locator("#arms-note")).not_to_contain_text("too narrow")
+    now = running.http.get("/v1/experiments/button").json()
+    assert (now["sticky"], now["late"], now["timeout"]) == (None, False, 86_400.0)
     assert watched.requests.count(f"{running.url}/v1/experiments") == 1
 
 

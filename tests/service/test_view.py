@@ -286,6 +286,26 @@ def test_a_wrong_snapshot_is_refused(data: bytes) -> None:
         unpack_view(data, db.Session(arms=["a", "b"]))
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_young_data_is_not_taken_for_drift_where_silence_is_weighed(late: bool) -> None:
+    clock = Clock()
+    session = db.Session(db.Uniform(), ["a", "b"], timeout=100.0, default_reward=0.0, late=late, clock=clock)
+    view, session.journal = View(session, drift=1e-6), []
+    session.tell_many(dict.fromkeys(session.ask_many(4_000)[::2], 1.0))  # conversions first,
+    clock.now += 101.0
+    session.settle()  # and silence when its time is up
+    view.apply(session.journal, session)
+    view.take_in()
+    assert (view.alarm_count == 0) == late
+    assert unpack_view(pack_view(view), session).late == late
+    session.journal = []
+    session.change(late=not late)
+    view.apply(session.journal, session)
+    assert view.late == (not late)
+    assert view.alarm
+    assert sum(view.alarm.tests) == 0, "what comes now is compared with nothing of before"
+
+
 def test_one_outlier_spoils_no_other_row() -> None:
     played = Played(db.AutoTS(), ["a", "b"])
     for step in range(400):

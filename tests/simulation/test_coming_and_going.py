@@ -131,10 +131,10 @@ def test_the_result_depends_on_neither_workers_nor_company_nor_files(tmp_path: P
 
 
 def test_events_tell_steps_and_arms_of_the_instance() -> None:
-    """Arms 0 and 1 go at step 300; what SnoozeItK or a detector then notes is of arms 2 and 3, after step 300."""
+    """Arms 2 and 3 go at step 300; what SnoozeItK or a detector then notes is of arms 0 and 1, after step 300."""
     available = np.zeros((900, 4), np.bool_)
-    available[:300, :2] = available[300:, 2:] = True
-    instance = db.Instance([[0.9, 0.1, 0.9, 0.1]] * 600 + [[0.9, 0.1, 0.1, 0.9]] * 300, available=available)
+    available[:300, 2:] = available[300:, :2] = True
+    instance = db.Instance([[0.9, 0.1, 0.9, 0.1]] * 600 + [[0.1, 0.9, 0.9, 0.1]] * 300, available=available)
     result = db.simulate(
         {"GLRUCB": db.GLRUCB(900), "SnoozeItK": db.SnoozeItK(900, 1e-4, 0.2)}, instance, runs=2, events=True
     )
@@ -143,8 +143,12 @@ def test_events_tell_steps_and_arms_of_the_instance() -> None:
     assert 600 < detected["step"].min() <= detected["step"].max() <= 900  # type: ignore[operator]
     snoozed = result.events["SnoozeItK"]
     early, late = snoozed.filter(snoozed["passed"] <= 300), snoozed.filter(snoozed["passed"] > 300)
-    assert set(early["behind"]) == {1}
-    assert set(late["arm"]) | set(late["behind"]) == {2, 3}
+    assert set(early["behind"]) == {3}
+    assert set(late["arm"]) | set(late["behind"]) == {0, 1}
+    for run, passed, arm, behind in snoozed.select("run", "passed", "arm", "behind").iter_rows():
+        arms = db.trajectory(db.SnoozeItK(900, 1e-4, 0.2), instance, run=run).arms
+        assert set(arms[passed - 2 : passed]) == {arm, behind}, "it was found at the second of a pair"
+        assert set(arms[passed : passed + 50]) == {arm}, "and from the next step on one is left alone"
 
 
 @pytest.mark.parametrize(

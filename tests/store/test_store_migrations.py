@@ -1,7 +1,8 @@
 """Migrations are never changed, and every file that a version ever wrote is brought up to date and gone on with.
 
 ``old_stores.zip`` holds files that the versions of then wrote, named after their schema: 0001 was once changed in
-place, so there are two of each. ``continues`` says what such a file must still be able to do.
+place, so there are two of each before 0003. ``continues`` says what such a file must still be able to do. From 0007 on
+there are units in them too, from 0008 on with late rewards, and from 0009 on a view.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from sqlalchemy import create_engine, text
 
 import driftbandits as db
 import postgres
+from driftbandits.live.decisions import Asked
 from driftbandits.store.migrate import MIGRATIONS
 from driftbandits.store.schema import REVISION
 
-OLD = ("0001-propensities", "0001-explore", "0002-propensities", "0002-explore")
+FIRST = ("0001-propensities", "0001-explore", "0002-propensities", "0002-explore")
+OLD = (*FIRST, "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 DIGESTS = {
     "r0001.py": "791b99254cbd3640",
     "r0002.py": "cb02ceac56ecf778",
@@ -42,6 +45,7 @@ def test_no_migration_is_changed() -> None:
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in MIGRATIONS.glob("r*.py")}
     assert found == DIGESTS, "a migration that was released stays as it is: write a new one"
     assert f"r{REVISION}.py" in DIGESTS
+    assert {name[:4] for name in OLD} == {name[1:5] for name in DIGESTS}, "and a file that it wrote goes into the zip"
 
 
 def old_store(name: str, folder: Path) -> Path:
@@ -62,8 +66,29 @@ def continues(url: str) -> None:
         session.tell(decision.id, 0.5)
         assert session.explain("button-7").step == 7
     assert list(store.events("button"))[:105] == log
+    if any(experiment.id == "visitors" for experiment in store.experiments()):
+        visitors_continue(store)
     store.close()
     db.Store(url).close()
+
+
+def visitors_continue(store: db.Store) -> None:
+    """Units get the arm that they had, unless it is off since; who is held out stays so; and one can be erased."""
+    log = [event for event in store.events("visitors") if isinstance(event, Asked)]
+    with store.open("visitors") as durable:
+        session = durable._writer.session
+        assert (session.available, session.holdout) == (["red", "green", "gold"], (0.2, "red"))
+        assert (session.open, session.late) == (10, store.experiment("visitors").late)
+        had = [session.arms[event.arm] for event in log]
+        again = durable.ask_many(20, [f"user-{number}" for number in range(20)])
+        assert all(one.arm == arm for one, arm in zip(again, had, strict=True) if arm != "blue")
+        assert "blue" in had
+        assert [event.note and event.note.metadata for event in log] == [f'{{"n":{number}}}' for number in range(20)]
+        assert durable.erase("user-3") == 2
+        durable.tell_many(dict.fromkeys(again, 0.5))
+    now = [event for event in store.events("visitors") if isinstance(event, Asked)]
+    assert [event.step for event in now if event.note and event.note.unit is None] == [4, 24]
+    assert store.check() == []
 
 
 @pytest.mark.parametrize("name", OLD)
@@ -107,7 +132,7 @@ def _copy(path: Path, connection: Any) -> None:
             if not rows or table == "alembic_version":
                 continue
             for row in rows:
-                row |= {name: bool(row[name]) for name in ("propensities", "whole") if name in row}
+                row |= {name: bool(row[name]) for name in ("propensities", "whole", "late") if name in row}
             names = ", ".join(rows[0])
             values = ", ".join(f":{column}" for column in rows[0])
             connection.execute(text(f"INSERT INTO {table} ({names}) VALUES ({values})"), rows)

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -62,32 +63,28 @@ def test_migrations_make_the_tables_that_the_code_knows_on_postgres() -> None:
     assert len(found[0]) >= 8
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_many_may_open_a_new_database_at_once(tmp_path: Path, kind: str) -> None:
-    def check(url: str) -> None:
-        program = "import sys, driftbandits as db; sys.stdin.read(1); print(len(db.Store(sys.argv[1]).experiments()))"
-        opening = [
-            subprocess.Popen(
-                [sys.executable, "-c", program, url],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            for _ in range(4)
-        ]
+def test_many_may_open_a_new_database_at_once_on_sqlite_and_postgres(tmp_path: Path) -> None:
+    program = """
+import sys, driftbandits as db
+for url in sys.argv[1:]:
+    sys.stdin.read(1)
+    print(len(db.Store(url).experiments()), flush=True)
+"""
+    with postgres.database() as url:
+        urls = [f"sqlite:///{tmp_path / 'store.db'}", url]
+        pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        opening = [subprocess.Popen([sys.executable, "-c", program, *urls], **pipes) for _ in range(4)]
+        for _ in urls:
+            for process in opening:
+                assert process.stdin
+                process.stdin.write(b"!")
+                process.stdin.flush()
+            for process in opening:
+                assert process.stdout
+                if process.stdout.readline() != b"0\n":
+                    raise AssertionError(process.communicate()[1].decode())
         for process in opening:
-            assert process.stdin
-            process.stdin.write(b"!")
-            process.stdin.flush()
-        for process in opening:
-            said, error = process.communicate()
-            assert said == b"0\n", error.decode()
-
-    if kind == "sqlite":
-        check(f"sqlite:///{tmp_path / 'store.db'}")
-    else:
-        with postgres.database() as url:
-            check(url)
+            process.communicate()
 
 
 def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:

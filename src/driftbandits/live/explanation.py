@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +61,8 @@ class Explanation:
     keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms; of an
     arm that was given again it is that of its first choice.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
+    ``late``: silence is weighed by its age, so that the policy's intervals are too narrow while data is young: by a
+    factor of up to 1/sqrt(1 - p) where a share p converts.
     """
 
     id: str
@@ -76,6 +78,7 @@ class Explanation:
     source: str
     arms: tuple[ArmView, ...]
     overtaking: Overtaking | None = None
+    late: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON: a snooze without end has ``until`` None."""
@@ -106,6 +109,8 @@ class Explanation:
             lines.append(
                 f"  {self.overtaking.arm} is expected to overtake {self.overtaking.best} in about {after} steps"
             )
+        if self.late:
+            lines.append("  silence is weighed by its age: while data is young the intervals are too narrow")
         return "\n".join(lines)
 
 
@@ -128,7 +133,8 @@ def explain(session: Session, decision: Decision | str) -> Explanation:
         held_out = learner.is_held_out(step) if way is None else bool(way & HELD)
         phase = "forced" if learner.forced is not None else "held out" if held_out else None
         phase = "again" if phase is None and way is not None and way & AGAIN else phase
-        return _explain_choice(learner, session.arms, statuses, id, step, arm, learnt, probability, phase)
+        found = _explain_choice(learner, session.arms, statuses, id, step, arm, learnt, probability, phase)
+        return replace(found, late=session.late)
     except InputError as error:
         raise TooOldError(f"{id!r} is too old for this Session to explain ({error}): ask the Store") from None
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from driftbandits.live.session import Session
 
 FIRST_WIDTH, MOST_BLOCKS = 64, 256
 FEWEST = 20
@@ -74,11 +77,13 @@ class Strata:
             for number, sums in sorted(grouped.items()):
                 self.units[number // 2] = self.units.get(number // 2, 0.0) + sums
 
-    def lift(self) -> Lift:
-        """What is known now."""
+    def lift(self, before: float = math.inf) -> Lift:
+        """What is known now, of blocks whose steps are all ``before`` that one."""
         empty = np.zeros((4, GROUPS))
         stretches: list[tuple[Any, Any]] = [(np.zeros(6), empty)]
         for number, numbers in sorted(self.blocks.items()):
+            if (number + 1) * self.width >= before:
+                break
             if min(_counts(stretches[-1])) >= FEWEST:
                 stretches.append((np.zeros(6), empty))
             _join(stretches, (np.array(numbers), self.units.get(number, empty)))
@@ -101,6 +106,16 @@ class Strata:
         reach = (T_31 if self.units else 1.96) * math.sqrt(variance)
         lift, means = float(lift), (float(gained / rewards), float(control / held_out))
         return Lift(lift, lift - reach, lift + reach, *means, int(rewards), int(held_out))
+
+
+def lift_of(session: Session) -> Lift:
+    """Of all rewards; where silence is weighed, of Decisions before the oldest open one.
+
+    Rewards come late there, and failures later than successes: of young Decisions only successes are known, of both
+    groups alike, which would hide the lift. What is left out for now is at most a timeout old.
+    """
+    waits = session.late and session.open
+    return session._strata.lift(next(iter(session._open.values()))[0].step if waits else math.inf)
 
 
 def _counts(stretch: tuple[Any, Any]) -> tuple[float, float]:

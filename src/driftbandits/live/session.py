@@ -29,7 +29,7 @@ from driftbandits.live.explanation import Explanation, explain
 from driftbandits.live.fold import apply_asked, apply_event, apply_rewards, settle_due
 from driftbandits.live.late import Late, check_late, switch
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
-from driftbandits.live.lift import Lift, Strata
+from driftbandits.live.lift import Lift, Strata, lift_of
 from driftbandits.live.outcomes import check_room, outcome_of, refusal
 from driftbandits.live.settings import UNCHANGED, changes, check_policy
 from driftbandits.live.shown import as_html, facts_of, in_a_line
@@ -316,8 +316,8 @@ class Session:
         self._note(held_out(self, share, arm))
 
     def lift(self) -> Lift:
-        """What the policy gains over the holdout, of all rewards since there is one."""
-        return self._strata.lift()
+        """What the policy gains over the holdout since there is one; with ``late=True`` before any that is open."""
+        return lift_of(self)
 
     def _note(self, event: Event | None) -> None:
         if event is not None:

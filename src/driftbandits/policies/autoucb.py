@@ -188,11 +188,11 @@ class AutoUCB(Policy):
         """The same of each arm so many steps on, if it is left alone until then."""
         arms = state.arms
         mean, deviation, slope = (np.full(len(arms), np.nan) for _ in range(3))
-        for arm in map(int, np.flatnonzero(arms.last > 0)):
-            parts = _mixture(state, arm, steps)
-            mean[arm] = parts.weight @ parts.mean
-            deviation[arm] = math.sqrt(parts.weight @ (parts.variance + (parts.mean - mean[arm]) ** 2))
-            slope[arm] = parts.weight[WALKS:] @ parts.slope
+        seen = np.flatnonzero(arms.last > 0)
+        parts = _mixture(state, seen, steps)
+        mean[seen] = (parts.weight * parts.mean).sum(axis=0)
+        deviation[seen] = np.sqrt((parts.weight * (parts.variance + (parts.mean - mean[seen]) ** 2)).sum(axis=0))
+        slope[seen] = (parts.weight[WALKS:] * parts.slope).sum(axis=0)
         return gaussian_belief(mean, deviation)._replace(slope=slope)
 
     def after_log(self, state: AutoUCBState) -> None:
@@ -353,17 +353,21 @@ class _Mixture(NamedTuple):
     slope: Array
 
 
-def _mixture(state: AutoUCBState, arm: int, further: int) -> _Mixture:
-    """Weights, means and variances of an arm's filters at the next step and ``further`` steps on; slopes' slopes."""
-    run, mine, row, shared = state.run[0], state.arms[arm], state.bank[arm], state.shared
-    away = int(run.t + 1 + further - mine.last)
-    switched = switched_share(run.switching, away)
-    weight = switched * shared[POOL : POOL + FILTERS] + (1.0 - switched) * row[WEIGHT : WEIGHT + FILTERS]
-    ahead = np.empty(2 * FILTERS)
-    look_ahead(row, shared, float(away), ahead)
+def _mixture(state: AutoUCBState, arms: Array, further: int) -> _Mixture:
+    """Weights, means and variances of these arms' filters at the next step and ``further`` steps on; slopes' slopes.
+
+    A column for each arm: the kernels look at all of them at once.
+    """
+    run, rows, shared = state.run[0], state.bank[arms].T, state.shared[:, None]
+    mine: Any = state.arms[arms]
+    away = run.t + 1.0 + further - mine.last
+    switched: Any = switched_share(run.switching, away)
+    weight = switched * shared[POOL : POOL + FILTERS] + (1.0 - switched) * rows[WEIGHT : WEIGHT + FILTERS]
+    ahead = np.empty((2 * FILTERS, len(arms)))
+    look_ahead(rows, shared, away, ahead)
     mean, spread = ahead[MEAN : MEAN + FILTERS], ahead[SPREAD : SPREAD + FILTERS]
     x = away * shared[FADING : FADING + SLOPES]
-    slope = row[SLOPE : SLOPE + SLOPES] / (1.0 + x + 0.5 * x * x)
+    slope = rows[SLOPE : SLOPE + SLOPES] / (1.0 + x + 0.5 * x * x)
     if run.coin:
         p, variance = beta_moments(np.clip((mean - run.low) / (run.high - run.low), 0.0, 1.0), spread)
         return _Mixture(weight, run.low + (run.high - run.low) * p, (run.high - run.low) ** 2 * variance, slope)
@@ -379,8 +383,9 @@ def _crossing(state: AutoUCBState, mean: Array) -> Crossing | None:
     best = int(np.argmax(mean))
 
     def ahead(further: int) -> Array:
-        parts = [_mixture(state, arm, further) for arm in range(len(mean))]
-        return np.array([part.weight @ part.mean for part in parts])
+        parts = _mixture(state, np.arange(len(mean)), further)
+        found: Array = (parts.weight * parts.mean).sum(axis=0)
+        return found
 
     before, limit = 0, int(state.run[0].t)
     while before < limit:

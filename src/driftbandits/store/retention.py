@@ -3,20 +3,23 @@
 Of a Decision that was closed by then nothing is left. One that is still open keeps its ask, so that it can be told,
 settled and exported. First the Session is written, in one transaction with the number of the last event that it is the
 fold of; from then on nobody reads what is before. Then rows are deleted in small transactions, asks before rewards, so
-that a process which is killed in between leaves nothing that the next one could not finish.
+that a process which is killed in between leaves nothing that the next one could not finish. An archive gets its name
+within that first transaction: there is none of what was not folded, and what was folded is in one.
 """
 
 from __future__ import annotations
 
 import zlib
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import and_, delete, exists, func, insert, select, text
 
+from driftbandits._common.files import written_whole
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
-from driftbandits.store.export import export_file
+from driftbandits.store.export import export_log
 from driftbandits.store.history import History, is_stale
 from driftbandits.store.log import Log
 from driftbandits.store.schema import changes, events, folded, notes, snapshots, writers
@@ -33,6 +36,10 @@ class Pruned(NamedTuple):
     archive: Path | None
 
 
+class _ChangedMeanwhileError(Exception):
+    """What was folded is not what is there now."""
+
+
 class Retention:
     """Erases what is older than an experiment keeps."""
 
@@ -44,20 +51,25 @@ class Retention:
         seq = experiment.folded
         if experiment.keep is not None:
             seq = self._log.last_before(experiment, self._database.clock() - experiment.keep)
-        file = None
+        file, epoch = None, self._epoch(experiment.key)
         if seq > experiment.folded:
             if archive is not None:
                 archive.mkdir(parents=True, exist_ok=True)
                 file = archive / f"{experiment.id}-events-{experiment.folded + 1}-{seq}.parquet"
-                export_file(self._database, self._log, experiment, file, until=seq)
-            if not self._fold(experiment, seq):
-                return Pruned(0, 0, None)  # someone else changed something meanwhile: the next time is soon enough
+            try:
+                with ExitStack() as archived:
+                    if file is not None:
+                        temporary = archived.enter_context(written_whole(file))
+                        export_log(self._database, self._log, experiment, temporary, "parquet", until=seq)
+                    self._fold(experiment, seq, epoch, archived)
+            except _ChangedMeanwhileError:
+                return Pruned(0, 0, None)  # the next time is soon enough
         return Pruned(seq - experiment.folded, self._erase(experiment.key, seq) if seq else 0, file)
 
-    def _fold(self, experiment: Experiment, seq: int) -> bool:
-        """Write the Session after ``seq`` events, with all rewards as they are known now; False if that changed."""
+    def _fold(self, experiment: Experiment, seq: int, epoch: int, archived: ExitStack) -> None:
+        """Write the Session after ``seq`` events, with all rewards as they are known now."""
         key = experiment.key
-        corrections, epoch = self._log.corrections(key), self._epoch(key)
+        corrections = self._log.corrections(key)
         session = self._history.session(experiment, seq, known=corrections)[0]
         mine = snapshots.c.experiment == key
         row = {
@@ -72,16 +84,16 @@ class Retention:
             head = connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
             before = connection.execute(select(folded.c.seq).where(folded.c.experiment == key)).scalar_one_or_none()
             if (before or 0) != experiment.folded or self._log.corrections_in(connection, key) != corrections:
-                return False
-            if head.epoch != epoch:  # a unit may have been erased, which this Session still knows
-                return False
+                raise _ChangedMeanwhileError
+            if head.epoch != epoch:  # a unit may have been erased, which this Session and the archive still know
+                raise _ChangedMeanwhileError
             connection.execute(delete(folded).where(folded.c.experiment == key))
             connection.execute(insert(folded), row)
             saved = connection.execute(select(snapshots.c.seq).where(mine)).scalars().all()
             for each in saved:
                 if each <= seq or is_stale(each, corrections):  # what they do not know will be erased
                     connection.execute(delete(snapshots).where(mine, snapshots.c.seq == each))
-        return True
+            archived.close()
 
     def _epoch(self, key: int) -> int:
         with self._database.reading() as connection:

@@ -25,7 +25,7 @@ def pack_view(view: View) -> bytes:
     """Everything that was seen, whether added up or not."""
     view.take_in()
     header = {name: getattr(view, name) for name in PLAIN} | {name: list(getattr(view, name)) for name in LISTS}
-    header["changes"], header["rewarded"] = view.changes, view.rewarded
+    header["changes"], header["rewarded"], header["late"] = view.changes, view.rewarded, view.late
     header["alarm"] = view.alarm and view.alarm.as_dict()
     header["open"] = list(view.open.values())
     header["tracks"] = [(track.width, track.filled, track.generation) for track in (view.whole, view.recent)]
@@ -41,6 +41,7 @@ def unpack_view(data: bytes, session: Session, drift: float | None = None) -> Vi
         for name in PLAIN:
             setattr(view, name, header[name])
         view.changes, view.rewarded = header.get("changes", 0), header.get("rewarded")
+        view.late = header.get("late", view.late)
         view.decisions = [None if each is None else Seen(*each) for each in header["decisions"]]
         view.snoozed = tuple(Snooze(*snooze) for snooze in header["snoozed"])
         view.open = {each[0]: Asked(*each) for each in header["open"]}

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from driftbandits.live.decisions import ArmChanged, Asked, Event, PolicyChanged, Settled, Told
+from driftbandits.live.decisions import ArmChanged, Asked, Event, LateSwitched, PolicyChanged, Settled, Told
 from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
@@ -76,6 +76,7 @@ class View:
 
     def __init__(self, session: Session, drift: float | None = None, n_arms: int | None = None) -> None:
         self.names, self.session_name = session.arms[:n_arms], session.name
+        self.late = session.late
         self.weighted, self._sigma = session.explore > 0, getattr(session.policy, "sigma", 0.5)
         n_arms = len(self.names)
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
@@ -130,6 +131,10 @@ class View:
                     asks, closed = self._asks, self._closed
                 elif isinstance(event, PolicyChanged):
                     self.weighted = event.explore > 0
+                elif isinstance(event, LateSwitched):
+                    self.step, self.time = step, time
+                    self._switch_late(event.on)
+                    asks, closed = self._asks, self._closed
             else:
                 closes, reward, time = event
                 _, arm, asked, _, probability, _ = pending.pop(closes)
@@ -146,6 +151,12 @@ class View:
     def watch(self, drift: float | None) -> None:
         """Compare rewards with that drift from here on; None: with none."""
         self.alarm = None if drift is None else DriftAlarm(len(self.names), drift, self._sigma)
+
+    def _switch_late(self, on: bool) -> None:
+        """While silence is weighed, successes are known before failures, and the alarm would take that for drift."""
+        self.take_in()
+        self.late = on
+        self.watch(None if self.alarm is None else self.alarm.drift)
 
     def _add_arm(self, name: str) -> None:
         """One arm more; what came before is added up first, for it knows nothing of it."""
@@ -219,7 +230,7 @@ class View:
             self.decisions[step % DECISIONS] = Seen(step, arm, asked, _or_none(probability), state, _or_none(reward))
 
     def _raise_alarms(self, closed: Closed) -> None:
-        if self.alarm is None:
+        if self.alarm is None or self.late:
             return
         known = ~np.isnan(closed.reward)
         for arm in range(len(self.names)):

@@ -9,6 +9,8 @@ const HEADS = [['arm', 'name'], ['Decisions', 'number'], ['share', 'number'], ['
   ['lead over it', 'number'], ['policy’s estimate', 'number'], ['95 % of it', 'number'], ['state', 'state'], ['', '']];
 let names = new Map(), buttons = new Map(), of = null, act = null, chosen = null;
 
+const LATE = ' Silence counts in the means when its time is up: while most Decisions are young they are too high. The policy weighs it by its age, and its estimates are not; ' +
+  'but their 95 % is too narrow then, by a factor of up to 1/√(1 − p) where a share p converts. The drift alarm is off, as it would take young data for drift.';
 const WORDS = { off: 'disabled', removed: 'removed' };
 
 function stateOf(arm, about) {
@@ -28,7 +30,7 @@ export function showArms(state, about) {
       number(arm.overall), signed(arm.lead), number(arm.estimate), interval(arm.estimate_low, arm.estimate_high), stateOf(arm, about), buttonOf(arm, about)],
   })));
   const more = about.arms.length > state.arms.length ? ` The ${state.arms.length} busiest of ${about.arms.length} arms.` : '';
-  by('arms-note').textContent = `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have.${more}`;
+  by('arms-note').textContent = `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have.${more}${about.late ? LATE : ''}`;
 }
 
 function nameOf(arm, drawn) {

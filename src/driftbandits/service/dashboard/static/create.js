@@ -29,6 +29,8 @@ function collect() {
     default_reward: optional(field('default_reward').value),
     drift: optional(field('drift').value),
     explore: optional(field('explore').value) ?? 0,
+    sticky: optional(field('sticky').value),
+    late: field('late').value === 'true',
   };
 }
 

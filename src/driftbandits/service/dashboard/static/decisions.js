@@ -85,6 +85,6 @@ function explained(why) {
   fillTable(table, heads, why.arms.map((arm, index) => ({
     key: index, cells: [named(arm.arm), number(arm.estimate), interval(arm.low, arm.high), number(arm.probability), arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`],
   })));
-  table.prepend(make('caption', {}, why.source === 'policy' ? 'Estimates are the policy’s own.' : `Estimates are means of ${why.source}, as the policy keeps none.`));
+  table.prepend(make('caption', {}, why.source === 'policy' ? `Estimates are the policy’s own.${why.late ? ' Silence is weighed by its age: while data is young the intervals are too narrow, by a factor of up to 1/√(1 − p) where a share p converts.' : ''}` : `Estimates are means of ${why.source}, as the policy keeps none.`));
   return [...said.map(line => make('p', {}, line)), table];
 }

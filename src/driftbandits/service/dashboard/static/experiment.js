@@ -30,7 +30,8 @@ export function showAbout(found) {
   const drift = found.drift === null ? [] : [`watched for a drift above ${number(found.drift)} a step`];
   by('about').textContent = [found.title ? found.id : null, `${found.policy.class}${settings.length ? ` (${settings.join(', ')})` : ''}`,
     `${found.statuses.filter(each => each === 'on').length} of ${found.arms.length} arms on`, found.explore ? `explores ${percent(found.explore)}` : null, ...drift,
-    found.timeout === null ? 'waits for rewards for ever' : `timeout ${seconds(found.timeout)}`, `since ${moment(found.created)}`].filter(Boolean).join(' · ');
+    found.timeout === null ? 'waits for rewards for ever' : `timeout ${seconds(found.timeout)}`,
+    found.late ? 'young silence is weighed by its age' : null, found.sticky === null ? null : `a visitor keeps an arm for ${seconds(found.sticky)}`, `since ${moment(found.created)}`].filter(Boolean).join(' · ');
   by('status').textContent = found.status;
   by('status').dataset.state = found.status;
   by('pause').hidden = found.status !== 'running';
@@ -104,7 +105,7 @@ function alarmWords(alarm) {
   const last = alarm.last[0];
   return `${quoted(last.arm)} changed by ${signed(last.change)} between steps ${count(last.since)} and ${count(last.until)}: at least ${number(last.at_least)} a step, ` +
     `where ${number(alarm.drift)} was declared. The policy’s guarantee does not cover this: give it a larger drift, or use AutoTS, which must be told none. ` +
-    `(A false alarm has a chance of one in a million.)`;
+    `(If how late a reward comes has nothing to do with what it is, a false alarm has a chance of one in a million.)`;
 }
 
 function showCrossing() {

@@ -66,7 +66,7 @@ function fill(each) {
     make('span', { class: 'who' }, make('b', {}, named(row.title || row.id)), make('small', {}, `${row.title ? `${row.id} · ` : ''}${row.policy} · ${row.arms.length} arms`)),
     make('span', { class: 'badge', 'data-state': row.status }, row.status),
     sparkline(of?.spark ?? []),
-    fact('mean reward', number(of?.mean ?? null)),
+    fact('mean now', number(of?.mean ?? null)),
     fact('lift', lift ? signed(lift[0]) : '–', lift ? interval(lift[1], lift[2]) : of?.holdout ? 'too early' : 'no holdout', lift ? (lift[1] > 0 ? 'up' : lift[2] < 0 ? 'down' : null) : null),
     fact('Decisions', of ? count(of.step) : '–'),
     fact('last reward', of?.last ? ago(of.last) : 'never'),

@@ -78,6 +78,9 @@ export function paintMarks(u, xs, series) {
   });
 }
 
+// Where a mark is drawn whole that stands at the very edge; one that is out of sight stays there.
+const whole = (at, left, right, size) => at < left - 1 || at > right + 1 ? at : Math.min(Math.max(at, left + size), right - size);
+
 // Lines for what happened, a triangle on top; and a veil where nothing came for long.
 export function paintMoments(u, moments, gaps) {
   const [x] = places(u), { bbox } = u, ratio = devicePixelRatio;
@@ -97,7 +100,7 @@ export function paintMoments(u, moments, gaps) {
       ctx.stroke();
       ctx.globalAlpha = 1;
       ctx.beginPath();
-      markPath(ctx, each.kind === 'alarm' ? 'diamond' : 'triangle', at, bbox.top + 5 * ratio, 3.5 * ratio);
+      markPath(ctx, each.kind === 'alarm' ? 'diamond' : 'triangle', whole(at, bbox.left, bbox.left + bbox.width, 4 * ratio), bbox.top + 5 * ratio, 3.5 * ratio);
       ctx.fill();
     }
   });

@@ -4,7 +4,7 @@ import { Refusal, request } from './stream.js';
 
 const dialog = document.getElementById('settings'), form = document.getElementById('settings-form'), error = document.getElementById('settings-error');
 const policy = new PolicyFields(form.elements.policy, document.getElementById('new-policy-help'), document.getElementById('new-policy-settings'), 'as it is');
-const FIELDS = ['title', 'timeout', 'default_reward', 'explore', 'drift', 'reward_low', 'reward_high'];
+const FIELDS = ['title', 'timeout', 'default_reward', 'explore', 'drift', 'sticky', 'late', 'reward_low', 'reward_high'];
 let about = null, before = {};
 
 const text = value => value === null || value === undefined ? '' : String(value);
@@ -23,7 +23,8 @@ export async function openSettings(now) {
 function collect() {
   const value = name => form.elements[name].value.trim(), changed = name => value(name) !== before[name].trim(), changes = {};
   if (changed('title')) changes.title = value('title');
-  for (const name of ['timeout', 'default_reward', 'drift']) if (changed(name)) changes[name] = optional(value(name));
+  for (const name of ['timeout', 'default_reward', 'drift', 'sticky']) if (changed(name)) changes[name] = optional(value(name));
+  if (changed('late')) changes.late = value('late') === 'true';
   if (changed('explore')) changes.explore = optional(value('explore')) ?? 0;
   if (changed('reward_low') || changed('reward_high')) {
     changes.reward_range = value('reward_low') || value('reward_high') ? [parse(value('reward_low')), parse(value('reward_high'))] : null;

@@ -18,18 +18,18 @@ export function showTraffic(state, about) {
   by('forced').replaceChildren(...(about.forced === null ? ['Off: the policy chooses.'] : ['On: everyone gets ', named(about.forced), '.']));
   by('held').replaceChildren(...(about.holdout ? [`${percent(about.holdout[0])} of Decisions always get `, named(about.holdout[1]), '.'] : ['None: there is nothing to compare the policy with.']));
   by('end-holdout').hidden = !about.holdout;
-  showLift(state.lift);
+  showLift(state.lift, about.late);
 }
 
-function showLift(lift) {
+function showLift(lift, late) {
   const known = lift.lift !== null;
   by('lift').hidden = !known && !lift.held_out;
   if (by('lift').hidden) return;
   by('lift-value').textContent = known ? signed(lift.lift) : '–';
   by('lift-note').textContent = known
     ? `95 %: ${interval(lift.low, lift.high)}. The policy earns ${number(lift.policy)} a Decision (${count(lift.rewards)} rewards), the holdout ${number(lift.holdout)} (${count(lift.held_out)}). ${
-      lift.low > 0 ? 'The policy is better.' : lift.high < 0 ? 'The policy is worse.' : 'They can’t be told apart yet.'}`
-    : `${count(lift.held_out)} rewards of the holdout so far; from 20 on it is compared.`;
+      lift.low > 0 ? 'The policy is better.' : lift.high < 0 ? 'The policy is worse.' : 'They can’t be told apart yet.'}${late ? ' Of Decisions before the oldest that still waits.' : ''}`
+    : `${count(lift.held_out)} rewards of the holdout so far; from 20 on it is compared.${late ? ' Those behind a Decision that still waits are left out.' : ''}`;
   by('lift').dataset.sign = !known ? '' : lift.low > 0 ? 'up' : lift.high < 0 ? 'down' : 'even';
 }
 
