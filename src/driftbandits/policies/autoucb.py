@@ -103,9 +103,10 @@ class AutoUCB(Policy):
     - P has become F P F' + Q, F = ((1, A), (0, 1/D)), where Q has d^2 n^2 x (1 + 5x/4 + x^2/2)/D^2 for the mean,
       2 d^3 A^2 off the diagonal, and d^2 (1 - 1/D^2) for b.
 
-    A pull then updates both by Kalman's rule. A slope that receives a share of weight from the pool keeps the rest of b
-    and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are proportional to
-    8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
+    A pull then updates both by Kalman's rule. Unlike in AutoTS, filters receive weight from the pool before they age:
+    an arm that drifts otherwise than before does so from its last pull on. A slope that receives a share of weight
+    keeps the rest of b and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are
+    proportional to 8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
 
     The index of an arm is the larger of two bounds, with w_j, m_j, v c_j the weight, mean and variance of filter j at
     this step, n the steps since the arm's last pull:
@@ -126,7 +127,7 @@ class AutoUCB(Policy):
 
     Jumps: the *watch* is one more set of weights of the walks. They begin at 8^(-j), are multiplied by the density of
     every reward, sum to one, and then each grows by 10^-7, so that none is ever too small to come back. There is an
-    alarm when the three fastest walks weigh more than 1/2 in it, and the next one only after they weighed less than
+    alarm when the five fastest walks weigh more than 1/2 in it, and the next one only after they weighed less than
     1/10. At an alarm every arm gives half of its weights to the watch's. What comes with them has the mean of all
     filters, and their variance and v more. All indices are computed anew.
 
