@@ -102,7 +102,7 @@ class NaiveAutoUCB:
         parts = [(w, x[0], P[0, 0]) for w, x, P in self.parts(arm, n)]
         bounds = [math.fsum(w * self.bound(arm, m, c, 2.5**2) for w, m, c in parts)]
         for j, (w, m, c) in enumerate(parts):
-            chances = n * w / 10 if j == 0 else n * w**1.5 / 5
+            chances = n * w / 15 if j == 0 else n * w**1.5 / 7.5
             if chances > 1:
                 before = mine["P"][j][0, 0]
                 chances /= 1 + (1 if j < 8 else 3) * (c - before) / c * math.log(chances)

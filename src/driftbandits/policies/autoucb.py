@@ -55,7 +55,7 @@ from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.5
 """How many deviations above its mean a filter's bound lies."""
-LOOKS = 10.0
+LOOKS = 15.0
 """An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
 the best of them would be good enough."""
 FRESH = 16
@@ -113,7 +113,7 @@ class AutoUCB(Policy):
 
     - the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j);
     - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
-      y = n w_j/10 for the filter that stands still and n w_j^(3/2)/5 for the others. About n w_j draws from filter j
+      y = n w_j/15 for the filter that stands still, n w_j^(3/2)/7.5 for the others. About n w_j draws from filter j
       would have been made since the last pull, and the best of so many would have reached about that far. Of filters
       with little weight there are many, and most looks on their account are in vain: hence the power 3/2. g is the
       share of c_j that came since the last pull, for slopes three times that share: when the arm had just been pulled,
