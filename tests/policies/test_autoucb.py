@@ -110,6 +110,33 @@ def test_an_alarm_is_worth_it_and_a_false_one_rare() -> None:
     assert calm.regret["it"].max() < 200
 
 
+def test_an_alarm_when_the_arm_that_is_pulled_jumps_a_little() -> None:
+    """The arm that is pulled rises by 0.2 deviations, and another one jumps far above it while it is left alone."""
+    T = 40_000
+    levels = np.repeat([[0.6, 0.15], [0.7, 0.95]], [T // 2, T - T // 2], axis=0)
+    found = db.simulate({"it": db.AutoUCB()}, db.Instance(levels), db.Gaussian(0.5), runs=20, checkpoints=1)
+    assert np.median(found.regret["it"]) < 800  # never finding it costs 5,000
+
+
+def test_a_reward_after_a_long_time_counts_for_filters_that_received_their_weight_from_the_pool() -> None:
+    """A filter that the pool makes an arm believe in is as uncertain as the index says when its arm is pulled again."""
+    rng, play, walk, away = np.random.default_rng(1), db.Online(db.AutoUCB(), 2), 5, 5_000
+    for step in range(600):
+        play.update(step % 2, 0.2 + 0.5 * rng.standard_normal())
+    for _ in range(away):
+        play.update(0, 0.2 + 0.5 * rng.standard_normal())
+    pool = play.state.shared[bank.POOL : bank.POOL + 16]
+    pool[:], pool[walk] = 0.0, 1.0
+    before, ahead = play.state.bank[1].copy(), np.empty(32)
+    bank.look_ahead(before, play.state.shared, away + 1.0, ahead)
+    spread, mean = ahead[bank.SPREAD + walk], ahead[bank.MEAN + walk]
+    assert before[bank.WEIGHT + walk] < 0.1 * 1e-5 * away  # nearly all of its weight comes from the pool
+    assert spread > 0.3
+    play.update(1, 1.2)
+    moved = (play.state.bank[1, bank.MEAN + walk] - mean) / (1.2 - mean)
+    assert moved == pytest.approx(spread / (1.0 + spread), rel=0.1)
+
+
 @pytest.mark.parametrize(("delay", "bundle"), [(100, 1), (0, 100)])
 def test_late_rewards_cost_no_more_than_draws_do(delay: int, bundle: int) -> None:
     """The index alone has three to six times AutoTS's regret here, because it gives each look a hundred pulls."""

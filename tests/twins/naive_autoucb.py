@@ -102,7 +102,7 @@ class NaiveAutoUCB:
         parts = [(w, x[0], P[0, 0]) for w, x, P in self.parts(arm, n)]
         bounds = [math.fsum(w * self.bound(arm, m, c, 2.5**2) for w, m, c in parts)]
         for j, (w, m, c) in enumerate(parts):
-            chances = n * w / 10 if j == 0 else n * w**1.5 / 5
+            chances = n * w / 15 if j == 0 else n * w**1.5 / 7.5
             if chances > 1:
                 before = mine["P"][j][0, 0]
                 chances /= 1 + (1 if j < 8 else 3) * (c - before) / c * math.log(chances)
@@ -173,7 +173,7 @@ class NaiveAutoUCB:
         self.turn = next(other for other in others if other != arm)
         if self.turn < 2 or self.squares[arm].pulls < 100:
             self.pooled = self.pool_noise()
-        fast = sum(self.watch[5:])
+        fast = sum(self.watch[3:])
         if fast > 0.5 and not self.alarmed:
             self.alarmed, self.alarms = True, self.alarms + 1
             for each, known in enumerate(self.arms):
@@ -218,34 +218,42 @@ class NaiveAutoUCB:
         level = a * (P[0, 0] + apart(x[0] - mixed[0])) + b * (width + apart(center - mixed[0]))
         return mixed, np.array([[level, a * P[0, 1]], [a * P[0, 1], steep]])
 
+    def cut_back(self, arm: int, center: float, reward: float) -> float:
+        """The reward, no further from what was expected than an outlier may be."""
+        v = self.noise(arm)
+        if v <= 1e-24 * center**2 or self.coin():
+            return reward
+        limit = max(math.sqrt(v * (self.squares[arm].pulls + 100)), 2 * abs(center - self.rewards.mean))
+        return min(max(reward, center - limit), center + limit)
+
     def learn(self, arm: int, mine: dict[str, Any], reward: float) -> float:
         n = self.t - mine["last"]
         share, v = self.s * n / (1 + self.s * n), self.noise(arm)
-        moved = [self.moved(j, x, P, n) for j, (x, P) in enumerate(zip(mine["x"], mine["P"], strict=True))]
-        center = math.fsum(w * x[0] for w, (x, _) in zip(mine["w"], moved, strict=True))
+        center = math.fsum(w * x[0] for w, x in zip(mine["w"], mine["x"], strict=True))
         known = v > 1e-24 * center**2
-        if known and not self.coin():
-            limit = math.sqrt(v * (self.squares[arm].pulls + 100))
-            limit = max(limit, 2 * abs(center - self.rewards.mean))
-            reward = min(max(reward, center - limit), center + limit)
 
         def apart(x: float) -> float:
             return x**2 / v if known else 0.0
 
-        width = math.fsum(w * (P[0, 0] + apart(x[0] - center)) for w, (x, P) in zip(mine["w"], moved, strict=True))
+        before = list(zip(mine["w"], mine["x"], mine["P"], strict=True))
+        width = math.fsum(w * (P[0, 0] + apart(x[0] - center)) for w, x, P in before)
+        weights, moved = [], []
+        for j, (w, x, P) in enumerate(before):  # first the arm may drift otherwise, then it drifts
+            stays, comes = (1 - share) * w, share * self.pool[j]
+            weights.append(stays + comes)
+            moved.append(self.moved(j, *self.merged(j, (x, P), stays, comes, (center, width), v if known else 0.0), n))
+        reward = self.cut_back(arm, math.fsum(w * x[0] for w, (x, _) in zip(weights, moved, strict=True)), reward)
         square, likelihoods = 0.0, []
-        for j, (x, P) in enumerate(moved):
-            stays, comes = (1 - share) * mine["w"][j], share * self.pool[j]
-            mixed, P = self.merged(j, (x, P), stays, comes, (center, width), v if known else 0.0)
+        for j, (mixed, P) in enumerate(moved):
             c = P[0, 0]
             z = (reward - mixed[0]) ** 2 / (1 + c)
-            square += (stays + comes) * z
+            square += weights[j] * z
             if self.coin():
                 p = self.probability(mixed[0])
                 likelihoods.append(((p if reward == self.range()[1] else 1 - p) + c) / (1 + 2 * c))
             else:
                 likelihoods.append(max((1 + (z / v if known else 0.0) / 63), 1e-8) ** -32 / math.sqrt(1 + c))
-            mine["w"][j] = (stays + comes) * likelihoods[-1]
+            mine["w"][j] = weights[j] * likelihoods[-1]
             gain = P[:, 0] / (1 + c)
             mine["x"][j], mine["P"][j] = mixed + gain * (reward - mixed[0]), P - np.outer(gain, P[0])
         mine["w"] = normalised(mine["w"])

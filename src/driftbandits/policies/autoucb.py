@@ -55,7 +55,7 @@ from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.5
 """How many deviations above its mean a filter's bound lies."""
-LOOKS = 10.0
+LOOKS = 15.0
 """An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
 the best of them would be good enough."""
 FRESH = 16
@@ -103,16 +103,17 @@ class AutoUCB(Policy):
     - P has become F P F' + Q, F = ((1, A), (0, 1/D)), where Q has d^2 n^2 x (1 + 5x/4 + x^2/2)/D^2 for the mean,
       2 d^3 A^2 off the diagonal, and d^2 (1 - 1/D^2) for b.
 
-    A pull then updates both by Kalman's rule. A slope that receives a share of weight from the pool keeps the rest of b
-    and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are proportional to
-    8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
+    A pull then updates both by Kalman's rule. Unlike in AutoTS, filters receive weight from the pool before they age:
+    an arm that drifts otherwise than before does so from its last pull on. A slope that receives a share of weight
+    keeps the rest of b and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are
+    proportional to 8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
 
     The index of an arm is the larger of two bounds, with w_j, m_j, v c_j the weight, mean and variance of filter j at
     this step, n the steps since the arm's last pull:
 
     - the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j);
     - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
-      y = n w_j/10 for the filter that stands still and n w_j^(3/2)/5 for the others. About n w_j draws from filter j
+      y = n w_j/15 for the filter that stands still, n w_j^(3/2)/7.5 for the others. About n w_j draws from filter j
       would have been made since the last pull, and the best of so many would have reached about that far. Of filters
       with little weight there are many, and most looks on their account are in vain: hence the power 3/2. g is the
       share of c_j that came since the last pull, for slopes three times that share: when the arm had just been pulled,
@@ -126,7 +127,7 @@ class AutoUCB(Policy):
 
     Jumps: the *watch* is one more set of weights of the walks. They begin at 8^(-j), are multiplied by the density of
     every reward, sum to one, and then each grows by 10^-7, so that none is ever too small to come back. There is an
-    alarm when the three fastest walks weigh more than 1/2 in it, and the next one only after they weighed less than
+    alarm when the five fastest walks weigh more than 1/2 in it, and the next one only after they weighed less than
     1/10. At an alarm every arm gives half of its weights to the watch's. What comes with them has the mean of all
     filters, and their variance and v more. All indices are computed anew.
 

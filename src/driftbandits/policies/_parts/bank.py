@@ -32,8 +32,8 @@ with the mean, and its variance."""
 POOL, PRIOR, WALK, RATE, FADING, PART, VARIANCE, WATCH, SHARED = 32, 48, 64, 72, 80, 88, 104, 120, 136
 """Where things lie in what is shared, after room for means and variances ahead; walks are variances a step, rates the
 squared deviations of slopes, fadings the shares of a slope that are forgotten a step, the watch weights of walks."""
-FAST = 5
-"""The first walk that is fast: its memory is of 64 steps."""
+FAST = 3
+"""The first walk that is fast: its memory is of 512 steps."""
 JUMPED = 0.5
 """The share of its weights that an arm gives to the watch's when there is an alarm."""
 
@@ -134,13 +134,18 @@ def _width(row: Array, shared: Array, center: float, precision: float) -> float:
 
 @kernel
 def learn(run: Any, mine: Any, row: Array, shared: Array, reward: float) -> float:
-    """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
+    """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier.
+
+    An arm that drifts otherwise does so from its last pull on: weights are received first, then filters age. In the
+    other order a filter that got nearly all of its weight from the pool would still be narrow after a long time.
+    """
     steps = run.t - mine.last
-    _age(row, shared, float(steps))
     center = _center(row, shared)
-    learnt, precision = cut_back(run, mine, center, reward)
+    _, precision = cut_back(run, mine, center, center)
     width = _width(row, shared, center, precision)
     _receive(row, shared, switched_share(run.switching, steps), center, width, precision)
+    _age(row, shared, float(steps))
+    learnt, _ = cut_back(run, mine, _center(row, shared), reward)
     _predict(run, row, shared, learnt, precision)
     _follow_slopes(row, shared)
     _weigh(row, shared, run.switching, run.hazard)
