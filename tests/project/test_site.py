@@ -72,12 +72,24 @@ def test_figures_are_handed_over() -> None:
     assert len(seen) == 1
 
 
-def test_every_answer_of_the_cookbook_runs() -> None:
+def test_every_question_of_the_cookbook_is_answered_by_code() -> None:
     text = page("cookbook.md")
     questions = re.findall(r"^### (.+)\?$", text, re.M)
     assert len(questions) >= 20
     parts = re.split(r"^### ", text, flags=re.M)[1:]
     assert all("```python" in part or "```console" in part for part in parts)
+
+
+RUN = sorted(
+    name
+    for path in (ROOT / "docs").rglob("*.md")
+    if (name := path.relative_to(ROOT / "docs").as_posix()).startswith(hooks.RUN)
+)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_every_page_runs_whose_code_the_site_runs(name: str) -> None:
+    text = page(name)
     assert len(outputs(text)) == len(re.findall(r"^```(?:python|console)$", text, re.M))
 
 
