@@ -17,6 +17,7 @@ from typing import NamedTuple
 from sqlalchemy import and_, delete, exists, func, insert, select, text
 
 from driftbandits._common.files import written_whole
+from driftbandits.errors import DriftbanditsError
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.export import export_log
@@ -36,7 +37,7 @@ class Pruned(NamedTuple):
     archive: Path | None
 
 
-class _ChangedMeanwhileError(Exception):
+class _ChangedMeanwhileError(DriftbanditsError):
     """What was folded is not what is there now."""
 
 
