@@ -6,13 +6,16 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from select import select
+from subprocess import PIPE
 
 import pytest
 
 import systems
+from waiting import PATIENCE, group
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 
@@ -25,21 +28,34 @@ def test_operations_word_by_word(tmp_path: Path) -> None:
         port = str(probe.getsockname()[1])
     commands = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M))
     assert commands.count("8000") >= 4
-    script = f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\nset -e -m\n{commands.replace('8000', port)}"
+    script = f"set -e\n{commands.replace('8000', port)}"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "DRIFTBANDITS_PORT": port}
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stdout + done.stderr + (tmp_path / "serve.log").read_text()
+    with group(["bash", "-c", script], cwd=tmp_path, env=environment, stdout=PIPE, stderr=PIPE) as running:
+        printed, errors = running.communicate(timeout=600)
+    assert running.returncode == 0, printed + errors + (tmp_path / "serve.log").read_text()
     for said in ('{"outcome":"new"}', "1 experiments, nothing wrong", 'request_seconds_count{route="ask"} 1.0'):
-        assert said in done.stdout
-    assert 'driftbandits_arm_asks_total{arm="' in done.stdout
-    assert '"path":"/v1/experiments/banner/ask","status":200' in done.stdout
-    assert "access-control-allow-origin: https://shop.example" in done.stdout
-    assert '"timeout":3600.0' in done.stdout
-    assert '"did":"corrected"' in done.stdout
-    assert '"decisions":1' in done.stdout  # of the unit that was erased
-    assert '"id":"button-3"' in done.stdout  # after the restore
+        assert said in printed
+    assert 'driftbandits_arm_asks_total{arm="' in printed
+    assert '"path":"/v1/experiments/banner/ask","status":200' in printed
+    assert "access-control-allow-origin: https://shop.example" in printed
+    assert '"timeout":3600.0' in printed
+    assert '"did":"corrected"' in printed
+    assert '"decisions":1' in printed  # of the unit that was erased
+    assert '"id":"button-3"' in printed  # after the restore
     assert (tmp_path / "button.csv").read_text().splitlines()[1].startswith("button-1,1,")
     assert ",corrected," in (tmp_path / "button.csv").read_text()
+
+
+@systems.signals
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_commands_that_are_given_up_leave_nothing_running() -> None:
+    script = "sleep 900 & echo begun; wait"
+    with suppress(KeyboardInterrupt), group(["bash", "-c", script], stdout=PIPE) as running:
+        assert running.stdout
+        assert running.stdout.readline() == "begun\n"
+        ended = os.dup(running.stdout.fileno())
+        raise KeyboardInterrupt
+    assert select([ended], [], [], PATIENCE)[0], "what it started in the background is still there"
+    assert os.read(ended, 1) == b""
+    os.close(ended)

@@ -95,7 +95,7 @@ def test_what_fails_at_every_request_is_logged_rarely(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("wrong", [86_400.0, -86_400.0])
 def test_one_start_with_a_wrong_clock_does_not_stop_time(
-    url: str, wrong: float, monkeypatch: pytest.MonkeyPatch
+    url: str, wrong: float, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     import time
 
@@ -110,6 +110,9 @@ def test_one_start_with_a_wrong_clock_does_not_stop_time(
     with serving(url) as running:
         found = running.http.post(f"{path}/ask").json()
         assert abs(found["due"] - true_time() - 3600) < 600
+        said = "a clock was wrong, and time was set back" if wrong > 0 else "time goes on from"
+        (record,) = (record for record in caplog.records if record.name == "driftbandits.store")
+        assert said in record.getMessage()
         session = running.held().session
         waiting = session.waiting()
         assert [event.step for event in waiting] == ([2, 3] if wrong > 0 else [1, 2, 3])  # a day seemed to have passed

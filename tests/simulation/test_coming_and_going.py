@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -149,6 +150,42 @@ def test_events_tell_steps_and_arms_of_the_instance() -> None:
         arms = db.trajectory(db.SnoozeItK(900, 1e-4, 0.2), instance, run=run).arms
         assert set(arms[passed - 2 : passed]) == {arm, behind}, "it was found at the second of a pair"
         assert set(arms[passed : passed + 50]) == {arm}, "and from the next step on one is left alone"
+
+
+class NotingState(NamedTuple):
+    event: Any
+
+
+@dataclass(frozen=True)
+class Noting(db.Policy):
+    """It notes every reward: its own clock, and its own number of the arm."""
+
+    horizon: int = 7
+
+    def init(self, n_arms: int) -> Any:
+        return NotingState(db.records(1, count="i8", step="i8", arm="i8"))
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return 0
+
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        event = state.event[0]
+        event.count, event.step, event.arm = event.count + 1, event.step + 1, arm
+
+
+@pytest.mark.parametrize("policy", [Noting(), db.Doubling(Noting())], ids=["at once", "in stages"])
+def test_every_event_has_the_step_and_the_arm_of_the_instance(policy: db.Policy) -> None:
+    """Whatever it learns again when arms change, and in whichever of its stages it is by then."""
+    available = np.ones((HORIZON, 3), np.bool_)
+    available[20:31, 0] = available[45:, :2] = False
+    instance = db.Instance([[0.5, 0.4, 0.3]] * HORIZON, available=available)
+    player = Player(policy, 3, lambda step: stream(7, 3, OWN), COMPILED_CHUNK, "interpreted")
+    noise, own = stream(7, 3, NOISE), stream(7, 3, OWN)
+    played = play_steps(player, instance, db.Bernoulli(), noise, own, chunk=17, events=True)
+    assert played is not None
+    assert played.events is not None
+    assert played.events["step"].tolist() == list(range(1, HORIZON + 1))
+    assert played.events["arm"].tolist() == played.arms.tolist() == [0] * 20 + [1] * 11 + [0] * 14 + [2] * 15
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 import driftbandits as db
 from driftbandits.live.units import hash_of
-from driftbandits.store import Writer, retention
+from driftbandits.store import StoreUnavailableError, Writer, retention
 from driftbandits.store.retention import Pruned
 from driftbandits.store.schema import folded, notes, snapshots
 from driftbandits.store.writers import Erased
@@ -174,3 +174,17 @@ def test_what_is_pruned_while_a_unit_is_erased(url: str, monkeypatch: pytest.Mon
     agrees(store, writer)
     store.close()
     other.close()
+
+
+def test_erasing_does_not_begin_again_for_ever(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, writer = begun(url)
+    visited(store, writer, 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(store._history, "replace", lambda *given: False)
+        with pytest.raises(StoreUnavailableError, match="nothing was erased; try again"):
+            store.erase(writer, USERS[2])
+    assert seen(store, USERS[2]) == 1
+    writer, _, decisions = store.erase(writer, USERS[2])
+    assert (seen(store, USERS[2]), decisions) == (0, 1)
+    agrees(store, writer)
+    store.close()

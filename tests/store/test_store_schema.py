@@ -87,8 +87,7 @@ for url in sys.argv[1:]:
             process.communicate()
 
 
-def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
+def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
     store = db.Store(url)
     with store._database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 PATIENCE = 180.0
@@ -29,3 +31,14 @@ def started(*words: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def group(words: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """A command; it and all that it started are killed at the end of the block, also when time is up."""
+    with subprocess.Popen(words, text=True, start_new_session=True, **options) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):  # all have ended
+                os.killpg(process.pid, signal.SIGKILL)

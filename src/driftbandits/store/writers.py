@@ -21,7 +21,7 @@ from driftbandits.live.session import Session
 from driftbandits.live.units import hash_of
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.database import Database
-from driftbandits.store.errors import BusyError, FencedError
+from driftbandits.store.errors import BusyError, FencedError, StoreUnavailableError
 from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
@@ -31,6 +31,8 @@ from driftbandits.store.schema import changes, events, folded, notes, snapshots,
 
 OWNED = (events, notes, changes, snapshots, folded, views, kept_answers)
 """Tables of what belongs to an experiment."""
+ERASE_TRIES = 50
+"""How often erasing a unit begins again because snapshots were saved, or old events erased, meanwhile."""
 logger = logging.getLogger("driftbandits.store")
 SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
 # Arrays make one statement of any number of rows: one round trip, and planned once.
@@ -187,7 +189,7 @@ class Writers:
         """Erase a unit from the log and from what was saved of it, and fold it anew."""
         _check_at_rest(writer)
         key, hashed = writer.experiment.key, hash_of(unit, writer.experiment.unit_key)
-        while True:
+        for _ in range(ERASE_TRIES):
             saved = self._history.without(key, hashed)
             with self._database.writing() as connection:
                 head = _locked_head(connection, key)
@@ -199,6 +201,10 @@ class Writers:
                 found = connection.execute(update(notes).where(*this).values(unit=None, metadata=None)).rowcount
                 self._take(connection, head, head.url)  # nothing that is on its way may bring it back
             return Erased(self._loaded(writer.experiment, head), hashed.hex(), found)
+        raise StoreUnavailableError(
+            f"{writer.experiment.id!r} was saved by another {ERASE_TRIES} times while a unit was to be erased: nothing "
+            "was erased; try again"
+        )
 
     def delete(self, writer: Writer) -> None:
         """Erase the experiment and all that belongs to it."""
