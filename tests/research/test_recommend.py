@@ -86,4 +86,4 @@ def test_who_gets_an_index_hears_when_it_is_the_wrong_choice(monkeypatch: pytest
     monkeypatch.setattr("driftbandits.research.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
     answer = recommend()
     assert answer.startswith("Use AutoUCB(): ")
-    assert answer.endswith("Where means may jump and rewards come about ten steps late, AutoTS() is better.")
+    assert answer.endswith("Where means stand still and rewards come about ten steps late, AutoTS() is better.")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNITLESS = {"AutoTS", "AutoUCB", "ExploreThenCommit", "RoundRobin", "Uniform"}
 """Policies that do not care in which unit rewards come; others want deviations near 1/2, or rewards in [0, 1]."""
 NOISES = ("gaussian", "bernoulli", "bounded")
-LATE = " Where means may jump and rewards come about ten steps late, AutoTS() is better."
+LATE = " Where means stand still and rewards come about ten steps late, AutoTS() is better."
 """Too few steps for AutoUCB to draw, enough to mislead its index: ``driftbandits league --delays``."""
 
 
