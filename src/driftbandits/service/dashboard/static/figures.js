@@ -48,7 +48,7 @@ const FIGURES = [
     caption: state => state.snoozing
       ? 'Solid: the difference of the arms’ means that the policy looks at, while it explores over the window nearest to passing its test, while it snoozes the gap that was found. Dashed: what it must exceed for a snooze, cut off where it is far above.'
       : 'Solid: the difference between the two best arms, as the policy estimates it. Dashed: half the width of its 95 % interval; above it the policy can tell the two apart.',
-    empty: 'This policy compares no gap with a threshold.',
+    empty: 'The policy has compared no gap with a threshold. Some never do, others begin with the first rewards.',
     isEmpty: state => state.rows.gap.every(value => value === null),
     format: number,
   },
