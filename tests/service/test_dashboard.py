@@ -294,7 +294,7 @@ def test_experiments_are_searched_filtered_and_sorted(running: Running, watch: C
     expect(page.locator("#title")).to_have_text("cherry")
 
 
-def test_before_the_first_reward_no_policy_is_said_to_compare_no_gap_at_all(
+def test_a_first_bundle_without_rewards_is_drawn_and_no_policy_is_said_to_compare_no_gap_at_all(
     running: Running, watch: Callable[..., Watched]
 ) -> None:
     path = running.create()  # AutoTS, which has a gap to compare as soon as rewards came
@@ -302,6 +302,9 @@ def test_before_the_first_reward_no_policy_is_said_to_compare_no_gap_at_all(
     page = watch(running.url).open("button")
     gap = page.locator("figure").nth(2)
     expect(gap).to_contain_text("others begin with the first rewards")
+    pending = page.locator("figure").nth(4).locator(".chart")  # all came at one moment: it is drawn against steps
+    pending.hover()
+    expect(pending.locator(".tip")).to_contain_text("step 48,")
     running.http.post(f"{path}/tell_many", json={"rewards": [{"id": id, "reward": 0.5} for id in ids]})
     ask(running, path, 100)
     expect(gap.locator("canvas")).to_be_visible()

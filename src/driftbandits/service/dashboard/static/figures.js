@@ -114,7 +114,8 @@ function fileButton(figure, kind, save) {
   return button;
 }
 
-export function drawFigures(state, axis, moments) {
+export function drawFigures(state, chosen, moments) {
+  const { time } = state.rows, axis = time[0] === time[time.length - 1] ? 'step' : chosen; // all at one moment: time would show nothing
   const { x, gaps, ahead } = along(state, axis);
   if (x.length > 1) zoom.cover(x[0], ahead ? ahead.x[ahead.x.length - 1] : x[x.length - 1]);
   const placed = moments.map(each => ({ ...each, x: axis === 'time' ? each.time : stepAt(state.rows, each.time) }));
