@@ -294,6 +294,23 @@ def test_experiments_are_searched_filtered_and_sorted(running: Running, watch: C
     expect(page.locator("#title")).to_have_text("cherry")
 
 
+def test_a_first_bundle_without_rewards_is_drawn_and_no_policy_is_said_to_compare_no_gap_at_all(
+    running: Running, watch: Callable[..., Watched]
+) -> None:
+    path = running.create()  # AutoTS, which has a gap to compare as soon as rewards came
+    ids = ask(running, path, 100)
+    page = watch(running.url).open("button")
+    gap = page.locator("figure").nth(2)
+    expect(gap).to_contain_text("others begin with the first rewards")
+    pending = page.locator("figure").nth(4).locator(".chart")  # all came at one moment: it is drawn against steps
+    pending.hover()
+    expect(pending.locator(".tip")).to_contain_text("step 48,")
+    running.http.post(f"{path}/tell_many", json={"rewards": [{"id": id, "reward": 0.5} for id in ids]})
+    ask(running, path, 100)
+    expect(gap.locator("canvas")).to_be_visible()
+    expect(gap.get_by_text("others begin")).to_be_hidden()
+
+
 def test_charts_zoom_move_and_become_files(running: Running, watch: Callable[..., Watched]) -> None:
     path = running.create()
     for _ in range(8):

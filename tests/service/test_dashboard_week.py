@@ -58,7 +58,7 @@ def owner(page: Page) -> Callable[[str], None]:
     def another_policy() -> str:
         page.get_by_role("button", name="Settings").click()
         dialog = page.get_by_role("dialog", name="Settings")
-        dialog.locator("select[name=policy]").select_option("SWTS")
+        dialog.get_by_role("combobox", name="Policy").select_option("SWTS")
         dialog.get_by_label("window").fill("500")
         dialog.get_by_label("posterior").fill("beta")
         dialog.get_by_role("textbox", name="Explore").fill("0.05")

@@ -46,10 +46,10 @@ class MASTER(Policy):
     L = K ln(T/risk).
 
     It must know T. With the theory's ``confidence`` = 1 neither test can pass for rewards in [0, 1] while
-    3 rhohat(t') > 1. For two arms and T = 162,755 that holds in the first 3.0e9 steps of a block, far more than T
-    (``parameters`` has this number: ``first_test``). Only from T = 4.3e11 on is a block so long. Below that MASTER only
-    follows its schedule. A smaller ``confidence`` makes the tests more eager: at T = 10^5 they can pass from 0.0036 on
-    down, and at 0.0007 they see the better of two arms fall from 0.9 to 0.1.
+    3 rhohat(t') > 1. For two arms and T = 162,755 that holds in the first 3·10^9 steps of a block, far more than T
+    (``parameters`` has this number: ``first_test``). Only from T = 4.3·10^11 on is a block so long. Below that MASTER
+    only follows its schedule. A smaller ``confidence`` makes the tests more eager: at T = 10^5 they can pass from
+    0.0036 on down, and at 0.0007 they see the better of two arms fall from 0.9 to 0.1.
 
     A step costs O(K) and a few draws, whatever T; memory is O(K log T).
 

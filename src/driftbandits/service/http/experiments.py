@@ -48,22 +48,23 @@ async def create_experiment(request: Request, new: models.NewExperiment, key: Ke
     if "keep" not in new.model_fields_set:
         settings["keep"] = service.settings.keep
 
-    def make(answer: Any = None) -> str:
-        return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **settings))
+    async def make(answer: Any = None) -> str:
+        def store() -> str:
+            return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **settings))
+
+        text = await service.holdings.in_thread(store)
+        await note(request, "created", new.id, new.model_dump(mode="json", exclude={"id"}, exclude_unset=True))
+        return text
 
     if key is None:
-        text = await service.holdings.in_thread(make)
+        text = await make()
     else:
         digest = digest_of(request.scope["path"], await request.body())
 
-        async def do() -> str:
-            def keep(created: Stored) -> Answer:
-                return Answer(key, digest, _shown(service, created))
+        def keep(created: Stored) -> Answer:
+            return Answer(key, digest, _shown(service, created))
 
-            return await service.holdings.in_thread(make, keep)
-
-        text = await service.answers.once(NO_EXPERIMENT, key, digest, do)
-    await note(request, "created", new.id, new.model_dump(mode="json", exclude={"id"}, exclude_unset=True))
+        text = await service.answers.once(NO_EXPERIMENT, key, digest, lambda: make(keep))
     where = f"{service.settings.root_path}/v1/experiments/{new.id}"
     return Response(text, 201, {"Location": where}, "application/json")
 

@@ -48,7 +48,7 @@ const FIGURES = [
     caption: state => state.snoozing
       ? 'Solid: the difference of the arms’ means that the policy looks at, while it explores over the window nearest to passing its test, while it snoozes the gap that was found. Dashed: what it must exceed for a snooze, cut off where it is far above.'
       : 'Solid: the difference between the two best arms, as the policy estimates it. Dashed: half the width of its 95 % interval; above it the policy can tell the two apart.',
-    empty: 'This policy compares no gap with a threshold.',
+    empty: 'The policy has compared no gap with a threshold. Some never do, others begin with the first rewards.',
     isEmpty: state => state.rows.gap.every(value => value === null),
     format: number,
   },
@@ -114,7 +114,8 @@ function fileButton(figure, kind, save) {
   return button;
 }
 
-export function drawFigures(state, axis, moments) {
+export function drawFigures(state, chosen, moments) {
+  const { time } = state.rows, axis = time[0] === time[time.length - 1] ? 'step' : chosen; // all at one moment: time would show nothing
   const { x, gaps, ahead } = along(state, axis);
   if (x.length > 1) zoom.cover(x[0], ahead ? ahead.x[ahead.x.length - 1] : x[x.length - 1]);
   const placed = moments.map(each => ({ ...each, x: axis === 'time' ? each.time : stepAt(state.rows, each.time) }));
