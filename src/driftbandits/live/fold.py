@@ -72,9 +72,8 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
         _, reward, time = event
         session._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
     session.time = max(session.time, time)
-    for step in list(islice(session._closed, max(0, len(session._closed) - session.remember))):
-        del session._closed[step]
-        session._ways.pop(step, None)
+    while len(session._closed) > session.remember:  # ordered: a dict looks for its oldest in all that was emptied
+        session._ways.pop(session._closed.popitem(last=False)[0], None)
     if session.journal is not None:
         session.journal.extend(events)
 

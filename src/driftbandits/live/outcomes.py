@@ -35,7 +35,7 @@ def outcome_of(session: Session, id: Any, reward: Any, meant: dict[str, float], 
             return Outcome.EXPIRED  # it will be settled in its turn
         return NEW if session.reward_range is None or session.takes(reward) else Outcome.INVALID
     step = step_of(id, session.name)
-    if step in session._closed:
+    if step is not None and step in session._closed:
         told = session._closed[step][2]
         return Outcome.EXPIRED if told is None else AGAIN if told == reward else Outcome.CONFLICT
     return Outcome.EXPIRED if step and step <= session.step else Outcome.UNKNOWN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -112,7 +113,7 @@ class Session:
         """When a list, every event is appended to it: what a Store writes down."""
         self._open: dict[str, tuple[Asked, int]] = {}
         """By id, so that telling rewards need not take ids apart."""
-        self._closed: dict[int, tuple[int, int, float | None, float | None]] = {}
+        self._closed: OrderedDict[int, tuple[int, int, float | None, float | None]] = OrderedDict()
         self.statuses = [ON] * len(self.arms)
         """What each arm is: "on", "off" or "removed"."""
         self._learner = make_learner(policy, range(len(self.arms)), self.seed, self.explore)
