@@ -39,7 +39,9 @@ def test_half_a_request_is_not_waited_for() -> None:
     from driftbandits.service.core.connections import with_deadline
 
     async def nothing(scope: Any, receive: Any, send: Any) -> None:
-        raise AssertionError("no request came whole")
+        assert scope["path"] == "/whole"
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = Server(Config(nothing, http=with_deadline(0.1), lifespan="off", log_config=None))
@@ -50,5 +52,11 @@ def test_half_a_request_is_not_waited_for() -> None:
                 client.settimeout(60)
                 client.sendall(sent)
                 assert client.recv(100) == b""  # closed by the service
+        with socket.create_connection(listening.getsockname()) as client:
+            client.settimeout(60)
+            client.sendall(b"GET /whole HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.1 204")
+            client.sendall(b"GET / HT")
+            assert client.recv(100) == b""  # the second request is not waited for either
         server.should_exit = True
         thread.join(60)

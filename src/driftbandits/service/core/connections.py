@@ -15,36 +15,35 @@ def with_deadline(seconds: float) -> type[HttpToolsProtocol]:
     """uvicorn's protocol, in which a request must have come whole after so many seconds."""
 
     class Protocol(HttpToolsProtocol):
-        _timer: asyncio.TimerHandle | None = None
+        # One timer a connection, which looks again when the request of now would be too old: to set one for each
+        # request costs more than to read it.
+        _timer: asyncio.TimerHandle
+        _began: float | None
+        """When the request began that has not come whole."""
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._start()
+            self._began = self.loop.time()
+            self._timer = self.loop.call_later(seconds, self._look)
 
         def data_received(self, data: bytes) -> None:
-            if self._timer is None:
-                self._start()
+            if self._began is None:
+                self._began = self.loop.time()
             super().data_received(data)
 
         def on_message_complete(self) -> None:
-            self._stop()
+            self._began = None
             super().on_message_complete()
 
         def connection_lost(self, error: Exception | None) -> None:
-            self._stop()
+            self._timer.cancel()
             super().connection_lost(error)
 
-        def _start(self) -> None:
-            self._timer = self.loop.call_later(seconds, self._give_up)
-
-        def _stop(self) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-        def _give_up(self) -> None:
-            self._timer = None
-            if not self.transport.is_closing():
+        def _look(self) -> None:
+            left = seconds if self._began is None else self._began + seconds - self.loop.time()
+            if left > 0:
+                self._timer = self.loop.call_later(left, self._look)
+            elif not self.transport.is_closing():
                 self.transport.close()
 
     return Protocol

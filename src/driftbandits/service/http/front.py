@@ -38,8 +38,8 @@ class Front:
             await self._next(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
-        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
-        id = given if ID.fullmatch(given) else f"{self._prefix}-{next(self._count):x}".encode()
+        given = dict(scope["headers"]).get(b"x-request-id")
+        id = given if given and ID.fullmatch(given) else f"{self._prefix}-{next(self._count):x}".encode()
         request_id.set(id.decode())
 
         async def signed(message: Message) -> None:

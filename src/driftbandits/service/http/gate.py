@@ -40,7 +40,7 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        declared = next((value for name, value in scope["headers"] if name == b"content-length"), None)
+        declared = dict(scope["headers"]).get(b"content-length")
         if declared is None:
             receive = self._limited(receive)
         elif not declared.isdigit() or int(declared) > self._most:  # the server reads no more than was declared
