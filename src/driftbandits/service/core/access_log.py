@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import threading
 import time
 from collections import deque
 from datetime import UTC, datetime
+from json.encoder import encode_basestring_ascii
 from typing import TextIO
 
 WAIT = 0.2
@@ -70,12 +70,12 @@ def _json(line: Line) -> str:
     """
     at, method, path, status, seconds, id, token, client = line
     when = datetime.fromtimestamp(at, UTC).isoformat()
-    names = "".join(f',"{name}":{_text(value)}' for name, value in (("id", id), ("token", token), ("client", client)))
     return (
         f'{{"event":"request","level":"info","timestamp":"{when}","method":{_text(method)},"path":{_text(path)},'
-        f'"status":{status},"seconds":{seconds:.6f}{names}}}\n'
+        f'"status":{status},"seconds":{seconds:.6f},"id":{_text(id)},"token":{_text(token)},"client":{_text(client)}}}\n'
     )
 
 
 def _text(value: str) -> str:
-    return json.dumps(SECRET.sub("db_...", value) if "db_" in value else value)
+    # What json.dumps calls in the end, without what it does before: a line takes little more than half the time.
+    return encode_basestring_ascii(SECRET.sub("db_...", value) if "db_" in value else value)
