@@ -34,9 +34,10 @@ for line in sys.stdin:
     name, n_arms, run = json.loads(line)
     instance = db.instances.sinusoid(162_755, 1 / 4_800, n_arms)
     told = {"horizon": instance.horizon, "drift": 1 / 4_800, "best_arms": instance.best_arm}
-    policy = make_policy(name, **{**told, **(ABRUPT if name in ("CUSUMUCB", "MUCB") else {})})
+    known = name in db.POLICIES
+    policy = known and make_policy(name, **{**told, **(ABRUPT if name in ("CUSUMUCB", "MUCB") else {})})
     seconds = None
-    if n_arms <= policy.arms[1]:
+    if known and n_arms <= policy.arms[1]:
         result = db.simulate({"it": policy}, instance, runs=1, seed=run, workers=1, progress=False)
         seconds = float(result.seconds["it"][0])
     print(json.dumps(seconds), flush=True)
@@ -52,7 +53,7 @@ class Worker:
         self.process = subprocess.Popen([sys.executable, "-c", WORKER], env=environment, text=True, **pipes)
 
     def seconds(self, name: str, n_arms: int, run: int) -> float | None:
-        """Processor time of one run; None where the policy is not defined for so many arms."""
+        """Processor time of one run; None where there is no such policy, or not for so many arms."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([name, n_arms, run]) + "\n")
