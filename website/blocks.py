@@ -84,6 +84,9 @@ def _folder() -> Iterator[None]:
             os.environ["PATH"] = path
             sys.path.remove(folder)
             os.chdir(before)
+            for name, module in list(sys.modules.items()):  # another page may have a file of the same name
+                if (getattr(module, "__file__", None) or "").startswith(folder):
+                    del sys.modules[name]
 
 
 class _Page:

@@ -38,6 +38,8 @@ def test_blocks_of_a_page_share_names_files_and_commands() -> None:
     assert '```python title="mine.py"' in shown
     assert "$ cat mine.py\nso\nY = 5\n```" in shown
     assert "<code>5\n</code>" in shown
+    other = run_page("```python mine.py\nY = 6\n```\n```python\nfrom mine import Y\nY\n```\n", str)
+    assert "<code>6\n</code>" in other  # and pages do not share theirs
 
 
 @pytest.mark.parametrize(
