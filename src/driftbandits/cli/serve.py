@@ -117,9 +117,8 @@ def create(
 
     expires = None if days is None else time.time() + 86_400 * days
     opened = open_store(store)
-    secret = opened.add_token(name, scope, expires=expires, experiments=experiment)
-    opened.note("command line", "token created", None, {"name": name, "scope": scope})
-    print(secret)
+    audit = by_command("token created", details={"name": name, "scope": scope})
+    print(opened.add_token(name, scope, expires=expires, experiments=experiment, audit=audit))
 
 
 @token.command(name="list")
@@ -159,8 +158,7 @@ def revoke(name: str, *, store: str | None = None) -> None:
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
     opened = open_store(store)
-    opened.revoke_token(name)
-    opened.note("command line", "token revoked", None, {"name": name})
+    opened.revoke_token(name, by_command("token revoked", details={"name": name}))
     print(f"revoked {name}")
 
 
@@ -169,6 +167,13 @@ def open_store(url: str | None, existing: bool = False) -> Any:
     from driftbandits.store import Store
 
     return Store(settings({}).store if url is None else url, existing=existing)
+
+
+def by_command(did: str, experiment: str | None = None, details: Any = None) -> Any:
+    """What a command writes into the audit log."""
+    from driftbandits.store import AuditEntry
+
+    return AuditEntry("command line", did, experiment, details)
 
 
 def sqlite_file(url: str | None) -> Path:

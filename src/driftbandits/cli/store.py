@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from driftbandits.cli.serve import open_store, sqlite_file
+from driftbandits.cli.serve import by_command, open_store, sqlite_file
 
 store = App(name="store", help="Upkeep of a Store: check, repair, backup, keep, prune, compact, erase, delete.")
 
@@ -162,8 +162,7 @@ def keep_events(id: str, time: str, *, store: StoreURL = None) -> None:
     from driftbandits._common.durations import seconds_of
 
     opened, seconds = open_store(store, existing=True), seconds_of(time)
-    opened.set_keep(id, seconds)
-    opened.note("command line", "changed", id, {"keep": seconds})
+    opened.describe(id, keep=seconds, audit=by_command("changed", id, {"keep": seconds}))
     print(f"{id}: events are kept {'for ever' if seconds is None else f'for {time}'}")
 
 
@@ -179,12 +178,15 @@ def prune_store(*, archive: Path | None = None, store: StoreURL = None) -> None:
         Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
         sqlite:///driftbandits.db, unless given.
     """
+    from datetime import UTC, datetime
+
     opened = open_store(store, existing=True)
     kept = [each.id for each in opened.experiments() if each.keep is not None]
     for id in kept:
         pruned = opened.prune(id, archive)
         written = f", written to {pruned.archive}" if pruned.archive else ""
-        print(f"{id}: erased {pruned.decisions:,} Decisions{written}")
+        until = datetime.fromtimestamp(opened.clock() - opened.experiment(id).keep, UTC)
+        print(f"{id}: erased {pruned.decisions:,} Decisions of before {until:%Y-%m-%d %H:%M} UTC{written}")
     if not kept:
         print("every experiment keeps its events for ever: driftbandits store keep ID 90d says otherwise")
 
@@ -222,9 +224,8 @@ def erase_unit(unit: str, *, experiment: str | None = None, store: StoreURL = No
     """
     opened = open_store(store, existing=True)
     for each in opened.experiments() if experiment is None else [opened.experiment(experiment)]:
-        erased = opened.erase(opened.acquire(each.id), unit)
+        erased = opened.erase(opened.acquire(each.id), unit, by_command("erased", each.id))
         opened.release(erased.writer)
-        opened.note("command line", "erased", each.id, {"decisions": erased.decisions})
         print(f"{each.id}: erased {erased.unit} from {erased.decisions:,} Decisions")
 
 
@@ -250,6 +251,5 @@ def delete_experiment(id: str, *, confirm: str = "", store: StoreURL = None) -> 
         raise InputError(
             f"this deletes {experiment.last_seq:,} events of {id!r} for ever; if you mean it, add --confirm {id}"
         )
-    opened.delete(opened.acquire(id))
-    opened.note("command line", "deleted", id)
+    opened.delete(opened.acquire(id), by_command("deleted", id))
     print(f"deleted {id}")
