@@ -134,3 +134,24 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert [each.name for each in (tmp_path / "old").iterdir()] == ["button-events-1-399.parquet"]
     assert (tmp_path / "store.db").stat().st_size < size
     assert [deed.details for deed in store.deeds()] == [{"keep": None}, {"keep": 5 * DAY}]
+
+
+def test_room_of_what_was_erased_is_given_back(url: str) -> None:
+    store = db.Store(url)
+    store.create("button", arms=["red", "blue"], policy=db.RoundRobin(), keep=DAY)
+    writer = store.acquire("button")
+    writer.session.clock = lambda: time.time() - 2 * DAY
+    writer.session.tell_many([(each.id, 1.0) for each in writer.session.ask_many(10_000)])
+    store.append([(writer, journal(writer))])
+
+    def size() -> int:
+        with store._database.reading() as connection:
+            postgres = "SELECT pg_total_relation_size('events')"
+            sqlite = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            return int(connection.exec_driver_sql(postgres if "postgres" in url else sqlite).scalar_one())
+
+    before = size()
+    assert store.prune("button").decisions == 10_000
+    store.compact()
+    assert size() < before / 4
+    store.close()

@@ -193,7 +193,9 @@ def prune_store(*, archive: Path | None = None, store: StoreURL = None) -> None:
 
 @store.command(name="compact")
 def compact_store(*, store: StoreURL = None) -> None:
-    """Give back the room of what was deleted. A service can't write meanwhile: stop it, if the Store is large.
+    """Give back the room of what was erased and deleted. All is written anew, which needs as much room again.
+
+    A service can't write meanwhile: stop it, if the Store is large.
 
     Parameters
     ----------
