@@ -115,8 +115,12 @@ def create(
     """
     import time
 
-    expires = None if days is None else time.time() + 86_400 * days
+    from driftbandits.errors import InputError
+
+    if days is not None and not days > 0:
+        raise InputError(f"--days must be more than 0, or left out for a token without an end; got {days:g}")
     opened = open_store(store)
+    expires = None if days is None else time.time() + 86_400 * days
     audit = by_command("token created", details={"name": name, "scope": scope})
     print(opened.add_token(name, scope, expires=expires, experiments=experiment, audit=audit))
 
@@ -128,7 +132,7 @@ def list_tokens(*, store: str | None = None) -> None:
 
     from driftbandits._common.tables import print_table
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     rows = [
         {
             "name": each.name,
@@ -157,7 +161,7 @@ def revoke(name: str, *, store: str | None = None) -> None:
     store
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     opened.revoke_token(name, by_command("token revoked", details={"name": name}))
     print(f"revoked {name}")
 

@@ -102,7 +102,9 @@ class Tokens:
         with self._database.writing() as connection:
             known = connection.execute(select(tokens.c.name).where(tokens.c.name == name)).one_or_none()
             if known is None:
-                raise InputError(f"there is no token {name!r}: driftbandits token list shows all")
+                raise InputError(
+                    f"there is no token {name!r} in {self._database.url}: driftbandits token list shows all"
+                )
             good, now = (tokens.c.name == name, tokens.c.revoked.is_(None)), self._database.clock()
             if connection.execute(update(tokens).where(*good).values(revoked=now)).rowcount:
                 record(connection, now, audit)

@@ -97,7 +97,10 @@ class Access:
                 self._known.clear()
             self._known[secret] = time.monotonic() + FRESH, token
         if token is None:
-            raise NoTokenError("this token is unknown or revoked: driftbandits token create makes a new one")
+            raise NoTokenError(
+                "this token is unknown, was revoked or has ended, as driftbandits token list shows: driftbandits token "
+                "create makes a new one"
+            )
         if RANKS[token.scope] < RANKS[scope]:
             raise ForbiddenError(f"this needs a token of scope {scope}; {token.name!r} has scope {token.scope}")
         if token.experiments is not None and experiment != "":
