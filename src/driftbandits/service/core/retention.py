@@ -1,7 +1,8 @@
 """Events that are older than their experiments keep are erased, by a thread of its own.
 
 Nothing tells a clock that is a year ahead from a service that was off for a year. So each look erases no more than a
-day of a log: who was off catches up, 24 times as fast as time goes by, and a clock can be put right before much is lost.
+day of a log: who was off catches up, 24 times as fast as time goes by, and a clock can be put right before much is
+lost.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ async def create_experiment(request: Request, new: models.NewExperiment, key: Ke
         def store() -> str:
             return _shown(service, service.store.create(new.id, policy=policy, answer=answer, audit=audit, **settings))
 
-        return await service.holdings.in_thread(store)
+        return await service.holdings.slowly(store)  # a policy that nobody has used yet is compiled, for many seconds
 
     if key is None:
         text = await make()

@@ -89,7 +89,7 @@ class NewExperiment(Request):
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
     ] = {}
     seed: Annotated[int, Field(ge=0, lt=2**64, description="Choices repeat when it does.")] = 0
-    timeout: Timeout = 86_400.0
+    timeout: Timeout = 86_400.0  # Decisions that wait for ever fill the memory, and then no more can be asked
     default_reward: Annotated[Default, Field(json_schema_extra=_without_default)] = 0.0
     reward_range: Range = None
     explore: Annotated[
