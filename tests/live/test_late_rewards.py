@@ -142,7 +142,9 @@ def test_the_lift_is_of_decisions_whose_silence_is_known() -> None:
     assert of_all.high < right, "of young Decisions only successes are known, in both groups"
     assert 1_000 < lift.rewards + lift.held_out < session.step / 4
     session.change(late=False)
-    assert session.lift() == of_all
+    found = session.lift()
+    assert found._replace(unknown=0) == of_all
+    assert found.unknown == session.open
 
 
 def test_old_delays_weigh_half_when_there_are_many() -> None:

@@ -40,6 +40,7 @@ def summary_of(view: View, session: Session) -> str:
         "alarms": view.alarm_count,
         "alarmed": None if last is None else round(last, 1),
         "lift": None if lift.lift is None else [number_or_none(each or 0.0) for each in lift[:3]],
+        "unknown": round(lift.unknown / max(lift.rewards + lift.held_out + lift.unknown, 1), 3),
         "forced": session.forced,
         "holdout": session.holdout,
     }
