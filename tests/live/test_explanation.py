@@ -195,3 +195,22 @@ def test_the_probability_is_exact_where_the_session_explores(policy: db.Policy) 
     session.tell_many([(decision.id, 0.5) for decision in decisions])
     assert [session.explain(decision).probability for decision in decisions] == kept
     assert not set(kept) & {view.probability for view in session.explain(decisions[0]).arms}
+
+
+@pytest.mark.parametrize("policy", [db.AutoTS(), db.AutoUCB(), db.KalmanTS(drift=1e-4)], ids=str)
+def test_the_gap_is_that_of_arms_which_can_be_chosen(policy: db.Policy) -> None:
+    means = {"a": 0.9, "b": 0.5, "c": 0.1}
+    session = db.Session(policy, arms=list(means), explore=0.5)
+    for _ in range(600):
+        decision = session.ask()
+        session.tell(decision, means[decision.arm])
+    assert session.belief().gap == pytest.approx(0.4, abs=0.05)
+    session.add_arm("new")
+    session.disable_arm("new")
+    session.disable_arm("b")
+    assert session.belief().gap == pytest.approx(0.8, abs=0.05)
+    why = session.explain(session.ask())
+    assert (why.gap, why.threshold) == (session.belief().gap, session.belief().threshold)
+    session.enable_arm("b")
+    session.disable_arm("a")
+    assert session.belief().gap == pytest.approx(0.4, abs=0.05)

@@ -122,3 +122,14 @@ def test_the_lift_tells_how_many_rewards_it_does_not_know() -> None:
     session.change(default_reward=0.0, late=True)
     session.ask_many(5)
     assert session.lift().unknown == 0, "with late, Decisions up to the oldest open one are compared"
+
+
+def test_another_seed_holds_out_others() -> None:
+    """Else two experiments that the same visitors meet, one after the other, would hold out the same ones."""
+    held = []
+    for seed in (0, 1):
+        session = db.Session(db.UCB1(), arms=["a", "b"], seed=seed)
+        session.hold_out(0.5, "a")
+        held.append([session._learner.is_held_out(each.step) for each in session.ask_many(2_000)])
+    both = sum(one and other for one, other in zip(*held, strict=True))
+    assert 400 < both < 600, "a quarter: five standard deviations are 97"

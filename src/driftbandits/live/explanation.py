@@ -12,7 +12,7 @@ from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN, HELD, Decision, Outcome, TooOldError, id_of, step_of
 from driftbandits.live.eras import learner_of
 from driftbandits.live.learners import ON, REMOVED, Learner
-from driftbandits.policies._parts.belief import Belief, Snooze
+from driftbandits.policies._parts.belief import Belief, Snooze, among
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
@@ -155,7 +155,7 @@ def _explain_choice(
     ``phase`` is what it is for reasons that are not the policy's.
     """
     past = learner.past(learnt)
-    belief = past.stage.policy.belief(past.state)
+    belief = among(past.stage.policy.belief(past.state), list(map(learner.is_on, range(learner.n_arms))))
     source = "policy"
     if belief.estimate is None:
         belief, source = (
@@ -164,7 +164,6 @@ def _explain_choice(
         )
     shares, crossing = learner.shares(learnt), belief.crossing
     own = [names[place] for place in learner.places]
-    all_on = all(map(learner.is_on, range(len(own))))  # else the gap may be one to an arm that can't be chosen
     snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
 
     def view(index: int, status: str) -> ArmView:
@@ -192,8 +191,8 @@ def _explain_choice(
         probability=learner.with_holdout(arm, float(shares[learner.places.index(arm)]))
         if probability is None
         else probability,
-        gap=last.gap if last else belief.gap if all_on else None,
-        threshold=belief.threshold if all_on and not last else None,
+        gap=last.gap if last else belief.gap,
+        threshold=None if last else belief.threshold,
         window=last.window if last else belief.window,
         until=last.until if last else None,
         source=source,

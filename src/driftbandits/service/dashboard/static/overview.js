@@ -63,7 +63,7 @@ function fill(each) {
   ];
   const fact = (name, value, note = null, kind = null) => make('span', { class: `fact${kind ? ` ${kind}` : ''}` }, make('small', {}, name), make('b', {}, value), note === null ? null : make('small', {}, note));
   link.replaceChildren(
-    make('span', { class: 'who' }, make('b', {}, named(row.title || row.id)), make('small', {}, `${row.title ? `${row.id} · ` : ''}${row.policy} · ${row.arms.length} arms`)),
+    make('span', { class: 'who' }, make('b', {}, named(row.title || row.id)), make('small', {}, `${row.title ? `${row.id} · ` : ''}${row.policy} · ${row.count} arms`)),
     make('span', { class: 'badge', 'data-state': row.status }, row.status),
     sparkline(of?.spark ?? []),
     fact('mean now', number(of?.mean ?? null)),
