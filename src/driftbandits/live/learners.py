@@ -231,7 +231,7 @@ class Learner:
         """Each arm's last rewards, at most ``most``, among the remembered ones of the first ``learnt`` updates."""
         return self._past.rewards_before(learnt, most, self.n_arms)
 
-    def shares(self, learnt: int, draws: int = 1000) -> Any:
+    def shares(self, learnt: int, draws: int) -> Any:
         """The probability with which each arm is chosen after so many updates, as its share of so many draws."""
         if self.forced is not None:
             return np.arange(self.n_arms) == self._place_of[self.forced]
