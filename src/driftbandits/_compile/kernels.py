@@ -296,7 +296,9 @@ def entry(
     work; the caller must pass the same types again.
     """
     digests = [_kernels_digest(owner) for owner in owners]
-    digest = code_digest([maker, machinery_digest(), *digests, str(checked), str(layouts_known())])
+    # Machine code knows the fields of a policy and of a State by their places, which an edit may change.
+    places = str([getattr(argument, "_fields", ()) for argument in arguments])
+    digest = code_digest([maker, machinery_digest(), *digests, places, str(checked), str(layouts_known())])
     dispatcher = _dispatcher(maker, owners, digest, checked)
     types_given = tuple(numba.typeof(argument) for argument in arguments)
     try:
