@@ -9,12 +9,19 @@ import hashlib
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 HERE = Path(__file__).parent
 FOREIGN = ("numpy", "math", "numba")
+
+
+class Jitted(NamedTuple):
+    """A function that somebody compiles with numba himself, and how."""
+
+    name: str
+    options: str
 
 
 def code_digest(roots: Iterable[Any]) -> str:
@@ -60,6 +67,8 @@ def reached(roots: Iterable[Any]) -> Iterator[Any]:
     todo = list(roots)
     while todo:
         item = todo.pop(0)
+        if hasattr(item, "targetoptions"):
+            yield Jitted(item.py_func.__qualname__, str(sorted(item.targetoptions.items())))
         item = getattr(item, "py_func", item)  # what numba.njit has wrapped
         if isinstance(item, types.FunctionType):
             if item in seen:
