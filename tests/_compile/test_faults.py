@@ -31,6 +31,7 @@ from broken_policies import (
     Raises,
     ReadsBeyond,
     Recorded,
+    SharesMemory,
     Sound,
     UsesWhatNumbaDoesNotKnow,
     WritesBefore,
@@ -94,6 +95,7 @@ MESSAGES: dict[Any, str] = {
     ChoosesWholeAndHalf: rf"ChoosesWholeAndHalf{NO_ARM}return(s a number of type float64|ed 0\.5)$",
     ForgetsToReturn: rf"ForgetsToReturn{NO_ARM}return(s None on one of its paths|ed None)$",
     HasAnotherEvent: r"HasAnotherEvent\.init made a field event of another form",
+    SharesMemory: r"SharesMemory\.init made arms and event of the same memory",
     NotFrozen: r"NotFrozen must be a dataclass that is frozen: write @dataclass\(frozen=True\) above it$",
     HasNoState: r"HasNoState\.init must return a NamedTuple of numpy arrays",
     Miscounts: r"Miscounts\.reserve was asked for room for [\d,]+ updates after [\d,]+, and made less",
@@ -116,7 +118,7 @@ MET = [(kind, way) for kind in MESSAGES for way in WAYS if way is simulated or k
 
 
 @pytest.mark.parametrize(("kind", "way"), MET)
-def test_a_mistake_is_told_in_a_few_lines(kind: type[Sound], way: Callable[[Any], None]) -> None:
+def test_a_mistake_is_told_in_a_few_lines(kind: type[db.Policy], way: Callable[[Any], None]) -> None:
     expected = db.InputError if kind is NotFrozen else db.PolicyError
     with pytest.raises(expected, match=r"(?s)" + MESSAGES[kind]) as caught:
         way(kind())

@@ -118,7 +118,7 @@ class Miscounts(Sound):
         return bool(state.arms.n.sum() + steps <= 1024)
 
 
-@numba.njit
+@numba.njit  # type: ignore[untyped-decorator]
 def jitted(arms: Any, arm: int) -> None:
     """What numba compiles by itself is not checked with its caller."""
     arms[arm + 2].q = 1.0
@@ -155,6 +155,18 @@ class EventState(NamedTuple):
 class HasAnotherEvent(Sound):
     def init(self, n_arms: int) -> Any:
         return EventState(db.records(n_arms, q="f8", n="i8"), np.zeros(3))
+
+
+class SharesMemory(Sound):
+    def init(self, n_arms: int) -> Any:
+        arms = db.records(n_arms, q="f8", n="i8")
+        return EventState(arms, arms)
+
+
+class LoopsForEver(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        while state.arms[arm].n >= 0:
+            state.arms[arm].n = 1
 
 
 @dataclass

@@ -18,7 +18,7 @@ import operator
 import threading
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
@@ -79,7 +79,7 @@ class Compiled:
             if "Numbers" not in cls.__dict__ or cls.Numbers.digest != digest:
                 if "Numbers" in cls.__dict__:
                     forget_machine_code(item for item in reached(_kernels(cls)) if isinstance(item, FunctionType))
-                names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]
+                names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]  # type: ignore[arg-type]
                 made = _NAMEDTUPLE("Numbers", names)
                 # Pickled by reference, so that numba's cache finds the same class in the next process.
                 made.__module__, made.__qualname__ = cls.__module__, f"{cls.__qualname__}.Numbers"
@@ -97,9 +97,11 @@ class Compiled:
 
 def check_frozen(thing: Any) -> None:
     """What kernels could change in ``self`` would be lost, or shared by runs that should not know of each other."""
-    name, frozen = type(thing).__name__, is_dataclass(thing) and thing.__dataclass_params__.frozen
-    if not frozen:
-        raise InputError(f"{name} must be a dataclass that is frozen: write @dataclass(frozen=True) above it")
+    given = getattr(thing, "__dataclass_params__", None)
+    if given is None or not given.frozen:
+        raise InputError(
+            f"{type(thing).__name__} must be a dataclass that is frozen: write @dataclass(frozen=True) above it"
+        )
 
 
 def is_ours(owner: type) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -288,6 +289,12 @@ def _check_state(policy: Any, state: Any) -> None:
             f"{type(policy).__name__}.init must return a NamedTuple of numpy arrays of numbers, such as "
             f"db.records(n_arms, pulls='i8', total='f8') makes; got {shown(state)}"
         )
+    for (name, array), (other, second) in combinations(state._asdict().items(), 2):
+        if np.may_share_memory(array, second):
+            raise PolicyError(
+                f"{type(policy).__name__}.init made {name} and {other} of the same memory, which copies and snapshots "
+                "would not be: make each an array of its own"
+            )
     event = getattr(state, "event", None)
     if event is not None and (event.shape != (1,) or "count" not in (event.dtype.names or ())):
         raise PolicyError(
