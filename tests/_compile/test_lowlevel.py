@@ -98,13 +98,13 @@ def test_versions_are_bounded_above() -> None:
 def test_the_digest_sees_the_machinery(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """An edit of generator_of or borrow must not be served old machine code: their files are part of every key."""
     before = machinery_digest()
-    for name in ("kernels.py", "loops.py", "lowlevel.py"):
+    for name in digest.MACHINERY:
         (tmp_path / name).write_bytes((digest.HERE / name).read_bytes())
     monkeypatch.setattr(digest, "HERE", tmp_path)
     try:
         machinery_digest.cache_clear()
         assert machinery_digest() == before
-        for name in ("kernels.py", "loops.py", "lowlevel.py"):
+        for name in digest.MACHINERY:
             kept = (tmp_path / name).read_bytes()
             (tmp_path / name).write_bytes(kept + b"# edited\n")
             machinery_digest.cache_clear()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 HERE = Path(__file__).parent
+MACHINERY = ("kernels.py", "loops.py", "lowlevel.py", "sfc64.py")
 FOREIGN = ("numpy", "math", "numba")
 
 
@@ -94,7 +95,7 @@ def reached(roots: Iterable[Any]) -> Iterator[Any]:
 def machinery_digest() -> str:
     """A hash of the files that turn kernels into machine code, and of numpy, whose memory they know."""
     sha = hashlib.sha256(np.__version__.encode())
-    for name in ("kernels.py", "loops.py", "lowlevel.py"):
+    for name in MACHINERY:
         sha.update((HERE / name).read_bytes())
     return sha.hexdigest()
 

@@ -10,7 +10,7 @@ import ctypes
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -20,6 +20,8 @@ from numba.core.extending import _overload_default_jit_options
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import infer, infer_global, make_overload_template
 from numba.extending import intrinsic
+
+from driftbandits._compile.sfc64 import Sfc64Type, sfc64_as_known
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
 _ADDRESSES = ("state_address", "state", "fnptr_next_uint64", "fnptr_next_double", "fnptr_next_uint32", "bit_generator")
@@ -32,7 +34,7 @@ _templates: dict[Any, Any] = {}
 def layouts_known() -> bool:
     """Whether numpy and numba keep their memory as this file takes it to be; looked at once, a warning if not."""
     try:
-        known = _philox_as_known() and _generator_as_known()
+        known = _philox_as_known() and sfc64_as_known() and _generator_as_known()
     except Exception:
         known = False
     if not known:
@@ -184,9 +186,26 @@ def _on_the_stack(typing: Any, length: Any) -> Any:
     return kind(length), generate
 
 
+class Sfc64Addresses(NamedTuple):
+    """The addresses of a generator whose bits come from SFC64: the class tells the compiler so."""
+
+    state_address: np.uint64
+    state: np.uint64
+    next_uint64: np.uint64
+    next_double: np.uint64
+    next_uint32: np.uint64
+    bit_generator: np.uint64
+
+
 def handle(rng: np.random.Generator) -> Any:
-    """A random generator as compiled loops take it: where it lies, 6 microseconds cheaper a call than the object."""
-    return addresses(rng) if layouts_known() else rng
+    """A random generator as compiled loops take it: where it lies, 6 microseconds cheaper a call than the object.
+
+    Whoever calls the loop must keep the generator itself.
+    """
+    if not layouts_known():
+        return rng
+    found = addresses(rng)
+    return Sfc64Addresses(*found) if type(rng.bit_generator) is np.random.SFC64 else found
 
 
 def addresses(rng: np.random.Generator) -> tuple[np.uint64, ...]:
@@ -216,7 +235,8 @@ def _generator_of(handed: Any) -> Any:
 @intrinsic
 def _generator_at(typing: Any, where: Any) -> Any:
     example = np.random.Generator(np.random.SFC64(0))
-    generator_type, bits_type = numba.typeof(example), numba.typeof(example.bit_generator)
+    known = isinstance(where, types.BaseNamedTuple)  # Sfc64Addresses
+    generator_type, bits_type = Sfc64Type() if known else numba.typeof(example), numba.typeof(example.bit_generator)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bits = cgutils.create_struct_proxy(bits_type)(context, builder)

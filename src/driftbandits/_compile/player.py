@@ -222,7 +222,7 @@ class Player:
             pulls = pulls[len(now) :]
 
     def random(self, rng: np.random.Generator) -> Any:
-        """A random generator as the loops that are called for single steps take it."""
+        """A random generator as loops take it; the caller keeps the generator."""
         return rng if self.mode == "interpreted" else handle(rng)
 
     def prepare(self, maker: Callable[[str], Any], *arguments: Any, others: tuple[Any, ...] = ()) -> Any:

@@ -95,7 +95,8 @@ class Replayer:
         resample, gate = stream(self.seed, replicate, RESAMPLE), self._stream(replicate, GATE, turn)
         sums, counts = np.zeros(self.parts), np.zeros(self.parts, np.int64)
         progress = np.array([0, -1, 0])
-        given = (rows.arms, rows.rewards, self.keep, resample, gate, own, block, sums, counts, progress, n_arms)
+        streams = [player.random(rng) for rng in (resample, gate, own)]
+        given = (rows.arms, rows.rewards, self.keep, *streams, block, sums, counts, progress, n_arms)
         while True:
             before, room = int(progress[0]), player.room()
             progress[2] = room

@@ -74,6 +74,7 @@ def play_steps(
     at, log, line = progress[0], EventLog(player.state, events), Line(player, first_arms(player.policy, instance))
     at.wanted = CHOOSING
     scatter = noise if player.mode == "interpreted" else noise.compiled()
+    streams = (player.random(noise_rng), player.random(own))
     changes, seconds = deque(instance.arm_changes.tolist()), 0.0
     if instance.available is not None:
         line.change(instance.available[0], arms[:0], rewards[:0], own)
@@ -85,7 +86,7 @@ def play_steps(
             seconds += time.thread_time() - begun
             player = line.player
         until = min(step + min(chunk, player.room()), changes[0] if changes else stop, stop)
-        given = (scatter, instance.means, noise_rng, own, line.shown, arms, rewards, log.rows, progress, until)
+        given = (scatter, instance.means, *streams, line.shown, arms, rewards, log.rows, progress, until)
         begun = time.thread_time()
         player.play(make_record, *given, others=(noise,))
         seconds += time.thread_time() - begun

@@ -101,7 +101,8 @@ class Job:
         pulls, tally = np.zeros(instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
         log = EventLog(player.state, self.events)
         noise = self.noise if interpreted else self.noise.compiled()
-        given = (noise, instance.means, instance.best_mean, noise_rng, own, self.times, regret, realised, pulls)
+        streams = (player.random(noise_rng), player.random(own))
+        given = (noise, instance.means, instance.best_mean, *streams, self.times, regret, realised, pulls)
         seconds = 0.0
         while True:
             before, noted = player.step, int(tally[0].events)
