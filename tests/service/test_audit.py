@@ -50,7 +50,7 @@ def state(running: Running) -> Any:
 
 def notes(store: Store) -> int:
     with store._database.reading() as connection:
-        return connection.exec_driver_sql("SELECT count(*) FROM notes WHERE unit IS NOT NULL").scalar_one()
+        return int(connection.exec_driver_sql("SELECT count(*) FROM notes WHERE unit IS NOT NULL").scalar_one())
 
 
 def test_nothing_is_done_that_is_not_written_down(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:

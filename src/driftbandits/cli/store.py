@@ -147,7 +147,7 @@ def backup_store(file: Path, *, store: StoreURL = None) -> None:
 def keep_events(id: str, time: str, *, store: StoreURL = None) -> None:
     """Say for how long an experiment's events are kept. Older ones are erased; what was learnt from them stays.
 
-    A service erases them within the hour; without one, ``driftbandits store prune`` does.
+    A service erases them every hour, a day of the log at a time; ``driftbandits store prune`` does so at once.
 
     Parameters
     ----------

@@ -25,6 +25,15 @@ def _seconds(keep: object) -> object:
         raise ValueError(str(error)) from None
 
 
+def _not_a_link(port: object) -> object:
+    if isinstance(port, str) and "://" in port:
+        raise ValueError(
+            "a port is a number. Kubernetes sets DRIFTBANDITS_PORT for a Service called driftbandits: say "
+            "enableServiceLinks: false in the pod's spec"
+        )
+    return port
+
+
 def _path(given: str) -> str:
     if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)*", given):
         raise ValueError("a path begins with a slash and ends without one, as in /bandits")
@@ -49,7 +58,7 @@ class Settings(BaseSettings):
     store: str = "sqlite:///driftbandits.db"
     """Where experiments are kept: sqlite:///file.db or postgresql://user:password@host/name."""
     host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    port: Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_not_a_link)] = 8000
     url: str | None = None
     """Where clients reach this service, told to those who ask another service for an experiment held here."""
     auth: bool | None = None
