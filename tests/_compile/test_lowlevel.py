@@ -20,6 +20,7 @@ import driftbandits as db
 from broken_policies import Sound
 from driftbandits._compile import digest, lowlevel, sfc64
 from driftbandits._compile.digest import machinery_digest
+from driftbandits._compile.player import Player
 
 PLAYED = """
 import warnings
@@ -146,6 +147,18 @@ def test_rare_normal_numbers_are_numpys_too() -> None:
     found = draw_normals(lowlevel.handle(handed), 1_000_000)
     assert found.tobytes() == alone.standard_normal(1_000_000).tobytes()
     assert (abs(found) > 3.66).sum() > 100
+
+
+def test_a_player_takes_generators_of_one_kind() -> None:
+    """Its loops are compiled for the kind, and would take the memory of another for that of SFC64."""
+    one, same, other = (np.random.Generator(bits(1)) for bits in (np.random.SFC64, np.random.SFC64, np.random.Philox))
+    player = Player(db.Uniform(), 3, lambda step: one)
+    later = player.another(lambda step: same)
+    player.random(one)
+    later.random(same)
+    for each in (player, later):
+        with pytest.raises(TypeError, match=r"one kind, and this is Philox"):
+            each.random(other)
 
 
 def test_versions_are_bounded_above() -> None:

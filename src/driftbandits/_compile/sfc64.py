@@ -14,7 +14,6 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload_method, register_model
 from numba.np.random import generator_core
@@ -67,7 +66,7 @@ register_model(Sfc64Type)(generator_core.NumPyRandomGeneratorTypeModel)
 
 def _words(context: Any, builder: Any, generator: Any) -> tuple[list[Any], list[Any]]:
     """Where the four words lie, and the words."""
-    word = ir.IntType(64)
+    word = context.get_value_type(types.uint64)
     bits = cgutils.create_struct_proxy(types.npy_rng)(context, builder, generator).bit_generator
     address = cgutils.create_struct_proxy(types.npy_bitgen)(context, builder, bits).state_address
     first = builder.inttoptr(address, word.as_pointer())
@@ -77,7 +76,7 @@ def _words(context: Any, builder: Any, generator: Any) -> tuple[list[Any], list[
 
 def _go_on(context: Any, builder: Any, generator: Any, drawn: Any) -> None:
     """Write the words that follow, after ``drawn`` was computed from those that are there."""
-    word = ir.IntType(64)
+    word = context.get_value_type(types.uint64)
     places, (_, b, c, count) = _words(context, builder, generator)
     rotated = builder.or_(builder.shl(c, word(24)), builder.lshr(c, word(40)))
     after = (
