@@ -18,8 +18,9 @@ import pytest
 
 import driftbandits as db
 from broken_policies import Sound
-from driftbandits._compile import digest, lowlevel
+from driftbandits._compile import digest, lowlevel, sfc64
 from driftbandits._compile.digest import machinery_digest
+from driftbandits._compile.player import Player
 
 PLAYED = """
 import warnings
@@ -58,7 +59,11 @@ def played(change: str, **settings: str) -> list[str]:
 def test_the_slow_way_gives_the_same_with_one_warning(tmp_path: Any) -> None:
     fast = played("")
     assert fast[1] == "True []"
-    for change in ("lowlevel._philox_as_known = lambda: False", "lowlevel._generator_as_known = lambda: {}['gone']"):
+    for change in (
+        "lowlevel._philox_as_known = lambda: False",
+        "lowlevel.sfc64_as_known = lambda: False",
+        "lowlevel._generator_as_known = lambda: {}['gone']",
+    ):
         slow = played(change, NUMBA_CACHE_DIR=str(tmp_path))
         assert slow[0] == fast[0]
         assert slow[1].startswith("False ['numpy ")
@@ -83,6 +88,77 @@ def test_the_look_notices_another_layout(monkeypatch: pytest.MonkeyPatch) -> Non
     with monkeypatch.context() as patched:
         patched.setattr(lowlevel, "_ADDRESSES", (*lowlevel._ADDRESSES[:-1], "elsewhere"))
         assert not lowlevel._generator_as_known()
+
+
+@pytest.mark.parametrize("name", ["WIDTHS", "INSIDE"])
+def test_the_look_notices_other_normal_numbers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sfc64.sfc64_as_known()
+    monkeypatch.setattr(sfc64, name, np.roll(getattr(sfc64, name), 1))
+    assert not sfc64.sfc64_as_known()
+
+
+@pytest.mark.parametrize("other", [np.random.PCG64, np.random.Philox])
+def test_the_look_notices_another_sfc64(other: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np.random, "SFC64", other)
+    assert not sfc64.sfc64_as_known()
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def draw_mixed(handed: Any, uniform: Any, normal: Any, small: Any, waiting: Any) -> Any:
+    rng = lowlevel.generator_of(handed)
+    for index in range(len(uniform)):
+        uniform[index] = rng.random()
+        normal[index] = rng.standard_normal()
+        if index % 3 == 0:
+            small[index] = rng.integers(0, 1000)  # takes half of 64 bits, and keeps the other half
+            waiting[index] = rng.standard_exponential()
+    return rng.random(5), rng.standard_normal(5), rng.standard_normal(5, np.float32)
+
+
+@pytest.mark.parametrize("bits", [np.random.SFC64, np.random.Philox, np.random.PCG64])
+def test_kernels_draw_what_numpy_draws(bits: Any) -> None:
+    """SFC64 is computed in the kernel, others by numpy; all give numpy's numbers, alone and between other draws."""
+    handed, alone = np.random.Generator(bits(5)), np.random.Generator(bits(5))
+    assert isinstance(lowlevel.handle(handed), lowlevel.Sfc64Addresses) == (bits is np.random.SFC64)
+    uniform, normal, small, waiting = (np.zeros(20_000) for _ in range(4))
+    rest = draw_mixed(lowlevel.handle(handed), uniform, normal, small, waiting)
+    for index in range(len(uniform)):
+        assert uniform[index] == alone.random()
+        assert normal[index] == alone.standard_normal()
+        if index % 3 == 0:
+            assert small[index] == alone.integers(0, 1000)
+            assert waiting[index] == alone.standard_exponential()
+    expected: list[Any] = [alone.random(5), alone.standard_normal(5), alone.standard_normal(5, np.float32)]
+    assert [each.tobytes() for each in rest] == [each.tobytes() for each in expected]
+    assert repr(handed.bit_generator.state) == repr(alone.bit_generator.state)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def draw_normals(handed: Any, count: int) -> Any:
+    rng, found = lowlevel.generator_of(handed), np.zeros(count)
+    for index in range(count):
+        found[index] = rng.standard_normal()
+    return found
+
+
+def test_rare_normal_numbers_are_numpys_too() -> None:
+    """One in 80 takes more than one draw, and one in 4,000 lies in the tails, beyond 3.65."""
+    handed, alone = (np.random.Generator(np.random.SFC64(8)) for _ in range(2))
+    found = draw_normals(lowlevel.handle(handed), 1_000_000)
+    assert found.tobytes() == alone.standard_normal(1_000_000).tobytes()
+    assert (abs(found) > 3.66).sum() > 100
+
+
+def test_a_player_takes_generators_of_one_kind() -> None:
+    """Its loops are compiled for the kind, and would take the memory of another for that of SFC64."""
+    one, same, other = (np.random.Generator(bits(1)) for bits in (np.random.SFC64, np.random.SFC64, np.random.Philox))
+    player = Player(db.Uniform(), 3, lambda step: one)
+    later = player.another(lambda step: same)
+    player.random(one)
+    later.random(same)
+    for each in (player, later):
+        with pytest.raises(TypeError, match=r"one kind, and this is Philox"):
+            each.random(other)
 
 
 def test_versions_are_bounded_above() -> None:

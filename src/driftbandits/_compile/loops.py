@@ -51,7 +51,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
     ) -> int:
         """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached."""
         assert digest
-        held, rng, noise_bits = borrowed(state), generator_of(own), generator_of(noise_rng)
+        held, rng, scatter = borrowed(state), generator_of(own), generator_of(noise_rng)
         n_arms = means.shape[1]
         total, received = tally[0].regret, tally[0].realised
         checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(held)
@@ -62,7 +62,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
             if arm < 0 or arm >= n_arms:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
             mark(fault, step, DRAWING, means[step, arm])
-            reward = draw(noise, means[step, arm], noise_bits)
+            reward = draw(noise, means[step, arm], scatter)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             mark(fault, step, arm, reward)
@@ -111,7 +111,7 @@ def make_record(digest: str) -> Callable[..., Any]:
         ``progress.wanted`` is the arm that the policy chose already, if it did.
         """
         assert digest
-        held, rng, noise_bits = borrowed(state), generator_of(own), generator_of(noise_rng)
+        held, rng, scatter = borrowed(state), generator_of(own), generator_of(noise_rng)
         events, seen = progress[0].events, event_count(held)
         step, wanted = progress[0].step, progress[0].wanted
         while step < stop:
@@ -123,7 +123,7 @@ def make_record(digest: str) -> Callable[..., Any]:
             if arm < 0 or arm >= len(places) or places[arm] == CHOOSING:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
             mark(fault, step, DRAWING, means[step, places[arm]])
-            reward = draw(noise, means[step, places[arm]], noise_bits)
+            reward = draw(noise, means[step, places[arm]], scatter)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             mark(fault, step, arm, reward)
@@ -201,13 +201,14 @@ def make_replay(digest: str) -> Callable[..., Any]:
         arm that the policy waits for, -1 for none yet, and the number of updates that there is room for.
         """
         assert digest
-        held, rng, rows, kept_by = borrowed(state), generator_of(own), generator_of(resample), generator_of(gate)
+        held, rng = borrowed(state), generator_of(own)
+        row_rng, gate_rng = generator_of(resample), generator_of(gate)
         n_rows, n_parts = len(arms), len(sums)
         step, arm, room = progress[0], progress[1], progress[2]
         while step < stop and room > 0:
             first = step - step % block
-            row = first + int(rows.random() * min(block, n_rows - first))
-            kept = kept_by.random() < keep[row]
+            row = first + int(row_rng.random() * min(block, n_rows - first))
+            kept = gate_rng.random() < keep[row]
             if kept and arm < 0:
                 mark(fault, step, CHOOSING, 0.0)
                 arm = select(policy, held, rng)

@@ -85,6 +85,8 @@ class Player:
         """A plain object looks after its own memory, and has no stages."""
         self._puts_off = self._grows and hasattr(policy.stage(0).policy, "settle")
         self._loops: dict[Any, Callable[..., Any]] = {}
+        self._handles: set[type] = set()
+        """The one type that ``random`` has returned: loops are compiled for it. Shared with others, as loops are."""
         self._new_fault()
         self.restart(seeds)
 
@@ -223,7 +225,15 @@ class Player:
 
     def random(self, rng: np.random.Generator) -> Any:
         """A random generator as loops take it; the caller keeps the generator."""
-        return rng if self.mode == "interpreted" else handle(rng)
+        if self.mode == "interpreted":
+            return rng
+        handed = handle(rng)
+        if self._handles - {type(handed)}:  # loops don't look at types: they would take one kind's memory for another's
+            raise TypeError(
+                f"a Player takes random generators of one kind, and this is {type(rng.bit_generator).__name__}"
+            )
+        self._handles.add(type(handed))
+        return handed
 
     def prepare(self, maker: Callable[[str], Any], *arguments: Any, others: tuple[Any, ...] = ()) -> Any:
         """Compile a loop for arguments such as these, so that its first use takes no longer than the others."""

@@ -14,7 +14,6 @@ import ctypes
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload_method, register_model
 from numba.np.random import generator_core
@@ -33,18 +32,25 @@ def sfc64_as_known() -> bool:
     if not first <= address <= first + type(bits).__basicsize__ - 32 or bits.ctypes.state.value != address:
         return False
     words = (ctypes.c_uint64 * 4).from_address(address)
-    for number in range(16):
-        a, b, c, count = words
-        drawn = (a + b + count) & _ALL
-        layer, far, sign = drawn & 0xFF, drawn >> 9 & (1 << 52) - 1, drawn >> 8 & 1
-        if number % 2 and far < INSIDE[layer]:
-            same = rng.standard_normal() == far * WIDTHS[layer] * (1.0 - 2.0 * sign)
-        else:
-            same = rng.random() == (drawn >> 11) * PER_UNIFORM
-        after = [b ^ b >> 11, 9 * c & _ALL, ((c << 24 | c >> 40) + drawn) & _ALL, (count + 1) & _ALL]
-        if not same or list(words) != after:
+    for layer in range(0, 256, 17):
+        drawn, after = _drawn(words)
+        if rng.random() != (drawn >> 11) * PER_UNIFORM or list(words) != after:
             return False
+        inside = int(INSIDE[layer])
+        for far, sign in ((inside - 1, layer & 1), (inside, 0)):  # the largest number that is taken at once; one more
+            words[0] = words[0] + (far << 9 | sign << 8 | layer) - _drawn(words)[0] & _ALL
+            _, after = _drawn(words)
+            at_once = rng.standard_normal() == far * WIDTHS[layer] * (1.0 - 2.0 * sign) and list(words) == after
+            if at_once != (far < inside):
+                return False
     return True
+
+
+def _drawn(words: Any) -> tuple[int, list[int]]:
+    """What comes next of these words, and the words after that."""
+    a, b, c, count = words
+    drawn = (a + b + count) & _ALL
+    return drawn, [b ^ b >> 11, 9 * c & _ALL, ((c << 24 | c >> 40) + drawn) & _ALL, (count + 1) & _ALL]
 
 
 class Sfc64Type(types.NumPyRandomGeneratorType):  # type: ignore[misc]
@@ -60,7 +66,7 @@ register_model(Sfc64Type)(generator_core.NumPyRandomGeneratorTypeModel)
 
 def _words(context: Any, builder: Any, generator: Any) -> tuple[list[Any], list[Any]]:
     """Where the four words lie, and the words."""
-    word = ir.IntType(64)
+    word = context.get_value_type(types.uint64)
     bits = cgutils.create_struct_proxy(types.npy_rng)(context, builder, generator).bit_generator
     address = cgutils.create_struct_proxy(types.npy_bitgen)(context, builder, bits).state_address
     first = builder.inttoptr(address, word.as_pointer())
@@ -70,7 +76,7 @@ def _words(context: Any, builder: Any, generator: Any) -> tuple[list[Any], list[
 
 def _go_on(context: Any, builder: Any, generator: Any, drawn: Any) -> None:
     """Write the words that follow, after ``drawn`` was computed from those that are there."""
-    word = ir.IntType(64)
+    word = context.get_value_type(types.uint64)
     places, (_, b, c, count) = _words(context, builder, generator)
     rotated = builder.or_(builder.shl(c, word(24)), builder.lshr(c, word(40)))
     after = (
