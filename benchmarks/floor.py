@@ -19,8 +19,8 @@ from fastapi import FastAPI
 from starlette.responses import Response
 from store import bare_driver
 
-from driftbandits.live.decisions import Asked, Told
-from driftbandits.store.log import row_of
+from driftbandits.live.decisions import Asked, Event, Told
+from driftbandits.store.log import rows_of
 
 KEY = -1
 """Of an experiment that the service has not."""
@@ -42,24 +42,23 @@ class Group:
         self._write, self._thread = bare_driver(url), ThreadPoolExecutor(1)
         self._rows: list[tuple[Any, ...]] = []
         self._waiting: list[asyncio.Future[None]] = []
-        self._asked, self._told, self._seq = count(1), count(1), count(1)
+        self._asked, self._told, self._seq = count(1), count(1), 0
         self._task: asyncio.Task[None] | None = None
 
     async def rows(self, verb: str) -> None:
         """Return when the rows of one such request are on disk."""
-        self._rows.extend(self._rows_of(verb.startswith("ask"), MANY if verb.endswith("many") else 1))
+        size = MANY if verb.endswith("many") else 1
+        self._rows.extend(rows_of(KEY, self._seq, self._events(verb.startswith("ask"), size)))
+        self._seq += size
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._commit())
         await future
 
-    def _rows_of(self, asks: bool, many: int) -> Iterator[tuple[Any, ...]]:
+    def _events(self, asks: bool, many: int) -> Iterator[Event]:
         for _ in range(many):
-            if asks:
-                yield row_of(KEY, next(self._seq), Asked(next(self._asked), 1, 1.8e9, None, None))
-            else:
-                yield row_of(KEY, next(self._seq), Told(next(self._told), 0.5, 1.8e9))
+            yield Asked(next(self._asked), 1, 1.8e9, None, None) if asks else Told(next(self._told), 0.5, 1.8e9)
 
     async def _commit(self) -> None:
         while self._waiting:

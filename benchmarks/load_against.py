@@ -31,7 +31,9 @@ PLAIN = "now, no metrics"
 BARE = """
 from prometheus_client import Counter, Histogram
 from driftbandits.service.core.metrics import Metrics
-Metrics.count_response = Metrics.time_request = lambda *_: None
+for name in ("asks", "tells", "settled", "response"):
+    setattr(Metrics, f"count_{name}", lambda *_: None)
+Metrics.time_request = lambda *_: None
 Counter.inc = Histogram.observe = lambda *_: None
 from driftbandits.cli.main import main
 main()

@@ -23,7 +23,7 @@ from rich.table import Table
 
 import driftbandits as db
 from driftbandits.live.decisions import Asked, Event, Told
-from driftbandits.store.log import POSTGRES_INSERT, POSTGRES_TYPES, SQLITE_INSERT, row_of
+from driftbandits.store.log import POSTGRES_INSERT, POSTGRES_TYPES, SQLITE_INSERT, rows_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 SIZES = (1, 100, 10_000)
@@ -118,9 +118,7 @@ def _first(events: Sequence[Event]) -> int:
 def plainly(url: str, size: int) -> float:
     """Rows a second of the bare driver, in transactions of ``size`` pairs."""
     write = bare_driver(url)
-    return rows_a_second(
-        lambda events: write([row_of(-size, _first(events) + seq, event) for seq, event in enumerate(events)]), size
-    )
+    return rows_a_second(lambda events: write(rows_of(-size, _first(events) - 1, events)), size)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from typing import Any
@@ -31,6 +32,39 @@ def test_a_path_prefix_works_for_page_and_api(prefix: str) -> None:
         assert running.http.get(f"{prefix}/openapi.json").json()["servers"] == [{"url": "/bandits"}]
         bare = running.http.get("/bandits", follow_redirects=False)
         assert (bare.status_code, bare.headers["location"]) == (308, "/bandits/")
+
+
+def test_a_connection_is_closed_when_nothing_more_is_asked() -> None:
+    from uvicorn import Config, Server
+
+    from driftbandits.service.core.connections import with_deadline
+
+    answered = 0
+
+    async def nothing(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal answered
+        answered += 1
+        await asyncio.sleep(0.3)  # longer than the pause: a connection on which one waits for an answer stays
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = Config(nothing, http=with_deadline(60), lifespan="off", log_config=None)
+        config.timeout_keep_alive = 0.1  # type: ignore[assignment]
+        server = Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        with socket.create_connection(listening.getsockname()) as client:
+            client.settimeout(60)
+            client.sendall(request * 2)  # the second before the first is answered
+            said = b""
+            while more := client.recv(1000):
+                said += more
+            assert said.count(b"HTTP/1.1 204") == answered == 2
+        server.should_exit = True
+        thread.join(60)
+    assert server.server_state.total_requests == 2
 
 
 def test_half_a_request_is_not_waited_for() -> None:

@@ -68,6 +68,23 @@ def test_arms_of_the_experiments_used_last_are_shown(running: Running) -> None:
     assert found["process_resident_memory_bytes", ()] > 0
 
 
+def test_every_ask_and_every_outcome_is_counted() -> None:
+    with serving() as running:
+        path = running.create()
+        ids = [each["id"] for each in running.http.post(f"{path}/ask_many", json={"count": 3}).json()["decisions"]]
+        ids.append(running.http.post(f"{path}/ask").json()["id"])
+        told = [(ids[0], 0.5), (ids[1], 0.5), (ids[0], 0.5), (ids[1], 0.25), ("nobody-1", 0.5)]
+        for rewards in (told, [(ids[2], 1.0)]):
+            body = {"rewards": [{"id": id, "reward": reward} for id, reward in rewards]}
+            running.http.post(f"{path}/tell_many", json=body)
+        running.http.post(f"{path}/tell", json={"id": ids[3], "reward": 1.0})
+        found = samples(running)
+    assert found["driftbandits_asks_total", ()] == 4
+    assert found["driftbandits_settled_total", ()] == 0
+    counted = {dict(labels)["outcome"]: n for (name, labels), n in found.items() if name == "driftbandits_tells_total"}
+    assert counted == {"new": 4, "again": 1, "conflict": 1, "expired": 0, "unknown": 1, "invalid": 0}
+
+
 def test_no_arms_can_be_shown(running: Running) -> None:
     none = ArmMetrics(0)
     asyncio.run(none.look(list(running.service.holdings.held.values())))

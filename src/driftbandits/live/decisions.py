@@ -216,9 +216,9 @@ def id_of(decision: str | Decision) -> str:
 
 def pairs_of(rewards: Rewards) -> list[tuple[str, float]]:
     """Ids and rewards."""
-    pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+    pairs = rewards if type(rewards) is list else rewards.items() if isinstance(rewards, Mapping) else rewards
     try:
-        return [(id_of(decision), reward) for decision, reward in pairs]
+        return [(each if type(each) is str else id_of(each), reward) for each, reward in pairs]
     except (TypeError, ValueError):
         raise InputError(
             "rewards must be pairs of a Decision, or its id, and its reward, as in {'d-1': 0.7} or [('d-1', 0.7)]; "

@@ -39,10 +39,11 @@ def apply_asked(session: Session, events: list[Asked], noted: bool = False) -> l
     ids = [f"{prefix}{event[0]}" for event in events]
     kept = take_notes(session, events) if noted else events
     session._open.update(zip(ids, zip(kept, repeat(session._learner.learnt), strict=False), strict=True))
-    session.step, session.time = events[-1].step, max(session.time, events[-1].time)
+    last, _, time, *_ = events[-1]
+    session.step, session.time = last, max(session.time, time)
     if session._late is not None:
         session._late.ask(events)
-    session.most_open = max(session.most_open, session.open)
+    session.most_open = max(session.most_open, len(session._open))
     if session.journal is not None:
         session.journal.extend(events)
     return ids
@@ -52,14 +53,14 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
     """Open Decisions are closed, and what rewards they have is learnt."""
     if not events:
         return
-    ids = list(ids)
+    ids, waiting, late = list(ids), session._open, session._late
+    closing = list(map(waiting.__getitem__, ids))
     came = [
-        (step, asked[0][1], reward)
-        for asked, (step, reward, _) in zip(map(session._open.__getitem__, ids), events, strict=True)
+        (step, asked[1], reward)
+        for (asked, _), (step, reward, _) in zip(closing, events, strict=True)
         if reward is not None
     ]
-    late = session._late
-    waited = [] if late is None else [session._open[id][0] for id in ids]
+    waited = [] if late is None else [asked for asked, _ in closing]
     # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
     # It comes first: a policy that fails leaves the Session as it was.
     session._learner.take(came if late is None else late.unlearnt(waited, events), session.step - 2 * session.most_open)
@@ -67,15 +68,28 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
         late.close(waited, events)
     if session._holdouts:
         _compare(session, came)
-    for (asked, learnt), event in zip(map(session._open.pop, ids), events, strict=True):
-        step, arm, _, _, probability, _ = asked
-        _, reward, time = event
-        session._closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
+    closed = session._closed
+    for id, ((_, arm, _, _, probability, _), learnt), event in zip(ids, closing, events, strict=True):
+        step, reward, time = event
+        closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
+        del waiting[id]
     session.time = max(session.time, time)
-    while len(session._closed) > session.remember:  # ordered: a dict looks for its oldest in all that was emptied
-        session._ways.pop(session._closed.popitem(last=False)[0], None)
+    # Ordered: a dict looks for its oldest in all that was emptied.
+    gone = [closed.popitem(last=False)[0] for _ in range(len(closed) - session.remember)]
+    if session._ways:
+        for step in gone:
+            session._ways.pop(step, None)
     if session.journal is not None:
         session.journal.extend(events)
+
+
+def is_due(session: Session, now: float) -> bool:
+    """Whether there is anything for ``settle_due`` to do."""
+    if session._late is not None:
+        return True
+    for (_, _, _, due, _, _), _ in session._open.values():
+        return due is not None and due <= now  # the rest was asked later, and is due later
+    return False
 
 
 def settle_due(session: Session, most: int | None) -> list[Settled]:

@@ -27,6 +27,9 @@ SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62
 ON, OFF, REMOVED = "on", "off", "removed"
 """What an arm is: it may be chosen, it may not for a while, or never again."""
 
+NOBODY = np.zeros(1, np.bool_), 0.0, 0
+"""Held out: the flags are not read where the share is 0."""
+
 Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
 
@@ -166,7 +169,7 @@ class Learner:
         """
         if self.forced is not None:
             return np.full(count, self.forced), np.ones(count)
-        new = [place for place in sorted(self.late & self.unknown) if self._on[place]]
+        new = [place for place in sorted(self.late & self.unknown) if self._on[place]] if self.late else []
         if not new:
             arms, p = self._choose(step, count, waiting)
         else:
@@ -188,7 +191,7 @@ class Learner:
         return arms if self._same else self._arm_at[arms], p
 
     def _choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
-        unknown = [place for place in sorted(self.unknown) if self._on[place]]
+        unknown = [place for place in sorted(self.unknown) if self._on[place]] if self.unknown else []
         if not unknown:
             return self._draw(self.player, step, count, self.explore, self._held(step, count))
         arms, _ = self._draw(self.player, step, count)
@@ -272,7 +275,7 @@ class Learner:
     def _held(self, step: int, count: int) -> tuple[Any, float, int]:
         """Which of these asks are held out, as the loop takes it."""
         if self.holdout is None:
-            return np.zeros(count, np.bool_), 0.0, 0
+            return NOBODY
         flags = np.array([self.is_held_out(step + index) for index in range(count)], np.bool_)
         return flags, self.holdout[0], self._place_of[self.holdout[1]]
 
@@ -281,7 +284,7 @@ class Learner:
     ) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
         draws, chances = DRAWS if explore > 0 else 1, (self._on, self._choices, explore)
-        held = held or (np.zeros(count, np.bool_), 0.0, 0)
+        held = held or NOBODY
         if self.stream.memory:
             player.play(make_select_many, self._generator, self.stream.memory, step, draws, chances, held, arms, p)
             return arms, p
@@ -301,13 +304,15 @@ class Learner:
                 if rng.random() < self.explore:
                     arms[index] = choices[int(rng.random() * len(choices))]
         flags, share, control = self._held(step, len(arms))
-        arms[flags] = control
+        if share > 0.0:
+            arms[flags] = control
         p = self.explore / len(choices) + (1.0 - self.explore) * (arms == wanted)
-        return arms, share * (arms == control) + (1.0 - share) * p
+        return arms, share * (arms == control) + (1.0 - share) * p if share > 0.0 else p
 
     def _learn(self, pulls: list[tuple[int, float]]) -> None:
         self.player.update_many(pulls)
-        self.unknown.difference_update(arm for arm, _ in pulls)
+        if self.unknown:
+            self.unknown.difference_update(arm for arm, _ in pulls)
         self._past.pulls.extend(pulls)
 
 

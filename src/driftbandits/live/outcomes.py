@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import LARGEST_REWARD, is_reward, shown
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import ConflictError, ExpiredError, Outcome, UnknownDecisionError, step_of
+from driftbandits.live.decisions import (
+    ConflictError,
+    ExpiredError,
+    Outcome,
+    Told,
+    UnknownDecisionError,
+    make_told,
+    step_of,
+)
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
 
-NEW, AGAIN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
+NEW, AGAIN = TAKEN = Outcome.NEW, Outcome.AGAIN  # members of an Enum are slow to reach
 
 
 def check_room(session: Session, count: int, most: int) -> None:
@@ -23,12 +32,38 @@ def check_room(session: Session, count: int, most: int) -> None:
         )
 
 
-def outcome_of(session: Session, id: Any, reward: Any, meant: dict[str, float], now: float) -> Outcome:
-    """What becomes of that reward; ``meant`` are those that came before it in the same call."""
+def outcomes_of(
+    session: Session, pairs: Sequence[tuple[Any, Any]], now: float
+) -> tuple[list[Outcome], dict[str, Told]]:
+    """What becomes of each reward, and the events of those that are new, by their Decisions' ids."""
+    waiting, outcomes, told = session._open, list[Outcome](), dict[str, Told]()
+    low, high = session.reward_range or (-LARGEST_REWARD, LARGEST_REWARD)
+    for id, reward in pairs:
+        asked = waiting.get(id) if type(id) is str else None
+        if not (
+            # What nearly all are, found out without a call.
+            asked is not None
+            and type(reward) is float
+            and low <= reward <= high
+            and id not in told
+            and ((due := asked[0][3]) is None or due > now)
+        ):
+            outcome = outcome_of(session, id, reward, told, now)
+            if outcome is not NEW:
+                outcomes.append(outcome)
+                continue
+            asked = waiting[id]
+        told[id] = make_told((asked[0][0], float(reward) + 0.0, now))  # -0.0 becomes 0.0, as it would in a Store
+        outcomes.append(NEW)
+    return outcomes, told
+
+
+def outcome_of(session: Session, id: Any, reward: Any, told: Mapping[str, Told], now: float) -> Outcome:
+    """What becomes of that reward; ``told`` are those that came before it in the same call."""
     if not (isinstance(id, str) and is_reward(reward)):
         return Outcome.INVALID if step_of(id, session.name) else Outcome.UNKNOWN
-    if id in meant:
-        return AGAIN if meant[id] == reward else Outcome.CONFLICT
+    if id in told:
+        return AGAIN if told[id].reward == reward else Outcome.CONFLICT
     if id in session._open:
         due = session._open[id][0].due
         if due is not None and due <= now:
@@ -36,8 +71,8 @@ def outcome_of(session: Session, id: Any, reward: Any, meant: dict[str, float], 
         return NEW if session.reward_range is None or session.takes(reward) else Outcome.INVALID
     step = step_of(id, session.name)
     if step is not None and step in session._closed:
-        told = session._closed[step][2]
-        return Outcome.EXPIRED if told is None else AGAIN if told == reward else Outcome.CONFLICT
+        before = session._closed[step][2]
+        return Outcome.EXPIRED if before is None else AGAIN if before == reward else Outcome.CONFLICT
     return Outcome.EXPIRED if step and step <= session.step else Outcome.UNKNOWN
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -22,16 +22,15 @@ from driftbandits.live.decisions import (
     id_of,
     make_asked,
     make_decision,
-    make_told,
     pairs_of,
     step_of,
 )
 from driftbandits.live.explanation import Explanation, explain
-from driftbandits.live.fold import apply_asked, apply_event, apply_rewards, settle_due
+from driftbandits.live.fold import apply_asked, apply_event, apply_rewards, is_due, settle_due
 from driftbandits.live.late import Late, check_late, switch
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
 from driftbandits.live.lift import Lift, Strata, lift_of
-from driftbandits.live.outcomes import check_room, outcome_of, refusal
+from driftbandits.live.outcomes import TAKEN, check_room, outcomes_of, refusal
 from driftbandits.live.settings import UNCHANGED, changes, check_policy
 from driftbandits.live.shown import as_html, facts_of, in_a_line
 from driftbandits.live.snapshots import pack_session, restore_session
@@ -42,7 +41,6 @@ from driftbandits.policies._parts.belief import Belief
 MOST_OPEN = 1_000_000
 MOST_SETTLED = 10_000
 """Decisions that one ask or tell settles, at most, so that it is answered in time. The next one settles more."""
-NEW = Outcome.NEW  # members of an Enum are slow to reach
 
 
 class Session:
@@ -184,7 +182,8 @@ class Session:
 
     def ask_many(self, count: int, units: UnitList = None, metadata: MetadataList = None) -> list[Decision]:
         """So many Decisions at once, all made from what is known now; for each its unit and metadata, if any have."""
-        count = checks.check_whole("count", count, 1, MOST_OPEN)
+        if not (type(count) is int and 1 <= count <= MOST_OPEN):
+            count = checks.check_whole("count", count, 1, MOST_OPEN)
         given = check_given(self, count, units, metadata)
         now = self._settled_now()
         check_room(self, count, MOST_OPEN)
@@ -200,7 +199,7 @@ class Session:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
         id = id_of(id)
         outcome = self.tell_many([(id, reward)])[0]
-        if outcome in (Outcome.NEW, Outcome.AGAIN):
+        if outcome in TAKEN:
             return outcome
         raise self.refusal(outcome, id, reward)
 
@@ -214,15 +213,8 @@ class Session:
         ([<Outcome.NEW: 'new'>, <Outcome.NEW: 'new'>], [<Outcome.AGAIN: 'again'>])
         """
         now = self._settled_now()
-        meant: dict[str, float] = {}
-        outcomes = []
-        for id, reward in pairs_of(rewards):
-            outcome = outcome_of(self, id, reward, meant, now)
-            if outcome is NEW:
-                meant[id] = float(reward) + 0.0  # -0.0 becomes 0.0, as it would in a Store
-            outcomes.append(outcome)
-        steps = [self._open[id][0].step for id in meant]
-        apply_rewards(self, meant, list(map(make_told, zip(steps, meant.values(), repeat(now), strict=False))))
+        outcomes, told = outcomes_of(self, pairs_of(rewards), now)
+        apply_rewards(self, told, told.values())
         return outcomes
 
     def settle(self, most: int | None = None) -> list[Settled]:
@@ -379,6 +371,9 @@ class Session:
         return max(self.time, float(self.clock()))
 
     def _settled_now(self) -> float:
+        now = self._now()
+        if not is_due(self, now):
+            return now
         self.settle(MOST_SETTLED)
         return self._now()
 
@@ -386,6 +381,10 @@ class Session:
         """Whether it is a reward: a finite number, and within the range that was declared."""
         low, high = self.reward_range or (-math.inf, math.inf)
         return checks.is_reward(reward) and low <= reward <= high
+
+    def awaits(self, ids: Iterable[str]) -> bool:
+        """Whether all of these Decisions are open."""
+        return all(map(self._open.__contains__, ids))
 
     def remembers(self, id: str) -> bool:
         """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""

@@ -43,7 +43,6 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events, note
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-RARE = (Corrected, Changed, ArmChanged, PolicyChanged, Forced, HeldOut, StickyChanged, LateSwitched, Counted, Rewound)
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -214,7 +213,7 @@ class Log:
             connection.execute(insert(changes), [_rare_row(*each) for each in rare])
 
     def insert(self, connection: Connection, rows: Rows) -> None:
-        """Write rows, as ``row_of`` makes them, in the fastest way that the driver has."""
+        """Write rows, as ``Lines`` makes them, in the fastest way that the driver has."""
         if not rows:
             return
         if not self._database.is_postgres:
@@ -252,12 +251,34 @@ def _sqlite_insert(size: int) -> str:
     return SQLITE_INSERT + ", (?, ?, ?, ?, ?, ?, ?, ?, ?)" * (size - 1)
 
 
-def row_of(key: int, seq: int, event: Event) -> tuple[Any, ...]:
-    """An event as a row of the log."""
-    if isinstance(event, Asked):
-        return (key, seq, "a", event.step, event.arm, None, event.time, event.due, event.probability)
-    step, reward, time = event  # type: ignore[misc]  # told or settled: the rare ones are not for this table
-    return (key, seq, "t" if isinstance(event, Told) else "s", step, None, reward, time, None, None)
+class Lines(NamedTuple):
+    """Events to be written: rows of ``events``, the rare ones with experiment and number, and asks with a note."""
+
+    rows: list[tuple[Any, ...]]
+    rare: list[tuple[int, int, Event]]
+    noted: list[tuple[int, Asked]]
+
+    def add(self, key: int, after: int, fresh: Iterable[Event]) -> None:
+        """Events of an experiment that follow the one of that number."""
+        add, rare = self.rows.append, self.rare
+        for seq, event in enumerate(fresh, after + 1):  # thousands in a commit: no calls in here but one
+            if type(event) is Asked:
+                step, arm, time, due, probability, note = event
+                add((key, seq, "a", step, arm, None, time, due, probability))
+                if note is not None:
+                    self.noted.append((key, event))
+            elif type(event) is Told or type(event) is Settled:
+                step, reward, time = event
+                add((key, seq, "t" if type(event) is Told else "s", step, None, reward, time, None, None))
+            else:
+                rare.append((key, seq, event))
+
+
+def rows_of(key: int, after: int, fresh: Iterable[Event]) -> list[tuple[Any, ...]]:
+    """Asks, rewards and settlements as rows of the log, behind the one of that number."""
+    lines = Lines([], [], [])
+    lines.add(key, after, fresh)
+    return lines.rows
 
 
 def _event(row: Any, noted: Mapping[int, Note]) -> Event:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, Update, delete, select, update
 
 from driftbandits.errors import InputError
 from driftbandits.live.clocks import keep_time
-from driftbandits.live.decisions import Asked, Corrected, Event, Outcome, UnknownDecisionError
+from driftbandits.live.decisions import Corrected, Event, Outcome, UnknownDecisionError
 from driftbandits.live.session import Session
 from driftbandits.live.units import hash_of
 from driftbandits.store.answers import CHUNK, Answer, Answers
@@ -26,7 +26,7 @@ from driftbandits.store.errors import BusyError, FencedError, StoreUnavailableEr
 from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.log import RARE, Log, Rows, past_retention, row_of
+from driftbandits.store.log import Lines, Log, Rows, past_retention
 from driftbandits.store.schema import answers as kept_answers
 from driftbandits.store.schema import changes, events, folded, notes, snapshots, views, writers
 
@@ -131,23 +131,17 @@ class Writers:
         # In one order everywhere, so that no two processes wait for each other.
         moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
         heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
-        rows, rare = [], []
+        lines = Lines([], [], [])
         changed: dict[Writer, list[Redeclared]] = {}
+        corrected: list[tuple[Writer, list[int]]] = []
         for writer in moving:
-            key = writer.experiment.key
-            for seq, event in enumerate(grouped[writer], writer.seq + 1):
-                if isinstance(event, RARE):
-                    rare.append((key, seq, event))
-                    if isinstance(event, Redeclared):
-                        changed.setdefault(writer, []).append(event)
-                else:
-                    rows.append(row_of(key, seq, event))
-        noted = [
-            (writer.experiment.key, event)
-            for writer in moving
-            for event in grouped[writer]
-            if type(event) is Asked and event.note is not None
-        ]
+            before = len(lines.rare)
+            lines.add(writer.experiment.key, writer.seq, grouped[writer])
+            if len(lines.rare) > before:
+                rare = [event for _, _, event in lines.rare[before:]]
+                corrected.append((writer, [event.step for event in rare if isinstance(event, Corrected)]))
+                if redeclared := [event for event in rare if isinstance(event, Redeclared)]:
+                    changed[writer] = redeclared
         answers, audited = [], []
         for writer, each in kept:
             if isinstance(each, Answer):
@@ -160,12 +154,11 @@ class Writers:
             if moving:
                 if self._advance(connection, heads) != len(heads):
                     raise _fenced([writer for writer in moving if not _holds(connection, writer, len(grouped[writer]))])
-                for writer in moving:
-                    steps = [event.step for event in grouped[writer] if isinstance(event, Corrected)]
+                for writer, steps in corrected:
                     self._log.check_kept(connection, writer.experiment.key, steps, writer.experiment.id)
-                self._log.insert(connection, rows)
-                self._log.insert_rare(connection, rare)
-                self._log.insert_notes(connection, noted)
+                self._log.insert(connection, lines.rows)
+                self._log.insert_rare(connection, lines.rare)
+                self._log.insert_notes(connection, lines.noted)
             declared = {writer: redeclare(connection, writer.experiment, change) for writer, change in changed.items()}
             self._answers.keep(connection, answers)
             for entry in audited:

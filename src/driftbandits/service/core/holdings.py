@@ -217,7 +217,7 @@ class Holdings:
 
     def _committed(self, held: Held, events: list[Event]) -> None:
         if held.session.timeout is not None:
-            self._metrics.settled.inc(sum(type(event) is Settled for event in events))
+            self._metrics.count_settled(list(map(type, events)).count(Settled))
         held.view.apply(events, held.session)
 
     def _failed(self, held: Held, error: BaseException) -> None:

@@ -17,6 +17,7 @@ SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5
 SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000)
 
 
+NEW = Outcome.NEW
 ROUTES = ("ask", "ask_many", "tell", "tell_many", "other")
 """Requests are timed by these; streams are not."""
 
@@ -26,12 +27,6 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.asks = Counter("driftbandits_asks", "Decisions made.", registry=self.registry)
-        tells = Counter("driftbandits_tells", "Rewards told, by outcome.", ["outcome"], registry=self.registry)
-        self.tells = {outcome: tells.labels(outcome.value) for outcome in Outcome}
-        self.settled = Counter(
-            "driftbandits_settled", "Decisions settled without their reward.", registry=self.registry
-        )
         self._requests = _Requests()
         self.registry.register(self._requests)
         ProcessCollector(registry=self.registry)
@@ -57,6 +52,23 @@ class Metrics:
             buckets=SIZES,
             registry=self.registry,
         )
+
+    def count_asks(self, count: int) -> None:
+        """Decisions were made."""
+        self._requests.asks += count
+
+    def count_tells(self, outcomes: list[Outcome]) -> None:
+        """Rewards were told, with these outcomes."""
+        tells, new = self._requests.tells, outcomes.count(NEW)
+        tells[NEW] += new
+        if new < len(outcomes):
+            for outcome in outcomes:
+                if outcome is not NEW:
+                    tells[outcome] += 1
+
+    def count_settled(self, count: int) -> None:
+        """Decisions were settled without their reward."""
+        self._requests.settled += count
 
     def count_response(self, status: int) -> None:
         """One more response."""
@@ -91,11 +103,19 @@ class _Requests(Collector):
     """Counted at every request, on the event loop alone: so it needs none of the locks of prometheus_client."""
 
     def __init__(self) -> None:
+        self.asks = self.settled = 0
+        self.tells = dict.fromkeys(Outcome, 0)
         # An alert sees a counter grow, not appear: what alerts ask for is there from the start.
         self.statuses: dict[int, int] = {500: 0, 503: 0}
         self.times = {route: _Times() for route in ROUTES}
 
     def collect(self) -> Iterator[Metric]:
+        yield CounterMetricFamily("driftbandits_asks", "Decisions made.", self.asks)
+        yield CounterMetricFamily("driftbandits_settled", "Decisions settled without their reward.", self.settled)
+        tells = CounterMetricFamily("driftbandits_tells", "Rewards told, by outcome.", labels=["outcome"])
+        for outcome, count in self.tells.items():
+            tells.add_metric([outcome.value], count)
+        yield tells
         responses = CounterMetricFamily("driftbandits_responses", "HTTP responses, by status.", labels=["status"])
         for status, count in list(self.statuses.items()):
             responses.add_metric([str(status)], count)

@@ -20,6 +20,7 @@ from driftbandits.service.dashboard.overview import Overview
 from driftbandits.service.http.access import Access
 from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.http.exports import Exports
+from driftbandits.service.http.headers import headers_of
 from driftbandits.store import Answer, AuditEntry, Store, Token
 
 
@@ -45,7 +46,7 @@ class Service:
         key: str | None,
         body: bytes,
         work: Callable[[Held], str],
-        heavy: Callable[[Held], bool] = lambda held: False,
+        heavy: Callable[[Held], bool] | None = None,
         private: bool = False,
     ) -> str:
         """Let ``work`` change a Session, and return its result once that is on disk. With a key, only once.
@@ -54,14 +55,15 @@ class Service:
         """
         held = self.holdings.here(id) or await self.holdings.get(id)
         if key is None:
-            return await self.holdings.durably(held, work, heavy=heavy(held))
+            return await self.holdings.durably(held, work, heavy=heavy is not None and heavy(held))
         if private:
             body = blake2b(body, key=held.writer.experiment.unit_key.encode()).digest()
         digest = digest_of(path, body)
 
         async def do() -> str:
             here = await self.holdings.get(id)  # it may have been let go meanwhile
-            return await self.holdings.durably(here, work, lambda made: Answer(key, digest, made), heavy(here))
+            in_thread = heavy is not None and heavy(here)
+            return await self.holdings.durably(here, work, lambda made: Answer(key, digest, made), in_thread)
 
         return await self.answers.once(held.writer.experiment.key, key, digest, do)
 
@@ -87,7 +89,9 @@ def audited(request: HTTPConnection, did: str, experiment: str, details: Any = N
 
 def idempotency_key(request: HTTPConnection) -> str | None:
     """The request's Idempotency-Key, if it has one."""
-    key = request.headers.get("idempotency-key")
-    if key is not None and not 1 <= len(key) <= LONGEST_KEY:
+    key = headers_of(request.scope).get(b"idempotency-key")
+    if key is None:
+        return None
+    if not 1 <= len(key) <= LONGEST_KEY:
         raise InputError(f"an Idempotency-Key has 1 to {LONGEST_KEY} characters; got {len(key)}")
-    return key
+    return key.decode("latin-1")

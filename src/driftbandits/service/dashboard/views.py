@@ -124,7 +124,13 @@ class View:
                 step, arm, time, _, probability, note = event
                 pending[step] = event if note is None else event._replace(note=None)
                 asks += (step, arm, time, nothing if probability is None else probability)
-            elif not isinstance(event, Told | Settled):
+            elif type(event) is Told or type(event) is Settled:
+                closes, reward, time = event
+                _, arm, asked, _, probability, _ = pending.pop(closes)
+                reward = nothing if reward is None else reward
+                probability = nothing if probability is None else probability
+                closed += (step, closes, arm, reward, probability, time, asked, type(event) is Told)
+            else:
                 self.changes += 1
                 if isinstance(event, ArmChanged) and event.arm == len(self.names):
                     self.step, self.time = step, time
@@ -138,12 +144,6 @@ class View:
                     self.step, self.time = step, time
                     self._switch_late(event.on)
                     asks, closed = self._asks, self._closed
-            else:
-                closes, reward, time = event
-                _, arm, asked, _, probability, _ = pending.pop(closes)
-                reward = nothing if reward is None else reward
-                probability = nothing if probability is None else probability
-                closed += (step, closes, arm, reward, probability, time, asked, type(event) is Told)
         self.step, self.time = step, time
         in_new_row = before == self.since or row_of(before, self.since) < row_of(step, self.since)
         if session and time - self.looked >= max(LOOK if in_new_row else LONG_LOOK, self._rest):

@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.settings import Settings, is_loopback
+from driftbandits.service.http.headers import headers_of
 from driftbandits.store import AuditEntry, Store, Token
 
 RANKS = {"read": 0, "write": 1, "admin": 2}
@@ -70,8 +71,8 @@ class Access:
         What is about one experiment is named in the path, or by ``experiment``; all else shows all experiments, and a
         token that is for some of them does not do; but "" says that the caller leaves out the others by itself.
         """
+        headers = headers_of(request.scope)
         if not self.needed:
-            headers: dict[bytes, bytes] = dict(reversed(request.scope["headers"]))  # the first of each name counts
             if not FORWARDED.isdisjoint(headers):
                 proxy = min(FORWARDED & headers.keys())
                 raise ForbiddenError(
@@ -86,7 +87,7 @@ class Access:
                     "http://127.0.0.1, or create a token"
                 )
             return None
-        header = request.headers.get("authorization", "")
+        header = headers.get(b"authorization", b"").decode("latin-1")
         kind, _, secret = header.partition(" ")
         if kind.lower() != "bearer" or not secret:
             raise NoTokenError("this needs a token: send the header 'Authorization: Bearer TOKEN'")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import itemgetter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -16,10 +17,11 @@ from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Decision, Outcome, TooOldError, UnknownDecisionError, step_of
 from driftbandits.live.explanation import Explanation
+from driftbandits.live.outcomes import TAKEN
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service, admit, idempotency_key
 from driftbandits.service.http import models
-from driftbandits.service.http.direct import REFUSALS, Direct, described
+from driftbandits.service.http.direct import REFUSALS, Direct, Json, described
 
 PREFIX = "/v1/experiments/{experiment}"
 router = APIRouter(prefix=PREFIX, tags=["Decisions"])
@@ -31,7 +33,11 @@ some milliseconds; more of them are left to a thread."""
 
 ASK, ASK_MANY = TypeAdapter(models.Ask), TypeAdapter(models.AskMany)
 TELL, TELL_MANY = TypeAdapter(models.Tell), TypeAdapter(models.TellMany)
-_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+Pair = tuple[str, float]
+_pair: Callable[[models.Tell], Pair] = itemgetter("id", "reward")
+_first = itemgetter(0)
+_name = lru_cache(10_000)(json.JSONEncoder().encode)
+"""Of an arm, as JSON."""
 
 
 @fast.post("/ask", **described(models.Decision, "Ask", required=False))
@@ -43,10 +49,10 @@ async def ask(request: Request) -> Response:
 
     def work(held: Held) -> str:
         held.check_asks()
-        return _decision(held.session.ask() if given is None else held.session.ask(given.unit, given.metadata))
+        return _decisions([held.session.ask() if given is None else held.session.ask(given.unit, given.metadata)])
 
     response = await _perform(service, request, body, work, private=given is not None)
-    service.metrics.asks.inc()
+    service.metrics.count_asks(1)
     return response
 
 
@@ -62,13 +68,13 @@ async def ask_many(request: Request) -> Response:
     def work(held: Held) -> str:
         held.check_asks()
         made = held.session.ask_many(count, given.units, given.metadata)
-        return f'{{"decisions":[{",".join(map(_decision, made))}]}}'
+        return f'{{"decisions":[{_decisions(made)}]}}'
 
     def heavy(held: Held) -> bool:
         return held.session.draws(count) > MOST_DRAWS or (noted and count > MOST_NOTED)
 
     response = await _perform(service, request, body, work, heavy, private=noted)
-    service.metrics.asks.inc(count)
+    service.metrics.count_asks(count)
     return response
 
 
@@ -77,15 +83,15 @@ async def tell(request: Request) -> Response:
     """The reward of a Decision: now, late, or again."""
     service = await admit(request, "write")
     body = await request.body()
-    told = TELL.validate_json(body)
+    told = _pair(TELL.validate_json(body))
     known = await _forgotten(service, request, [told])
 
     def work(held: Held) -> str:
         held.check_tells()
         outcome = _take(service, held, [told], known)[0]
-        if outcome is Outcome.NEW or outcome is Outcome.AGAIN:
+        if outcome in TAKEN:
             return f'{{"outcome":"{outcome}"}}'
-        raise held.session.refusal(outcome, told["id"], told["reward"])
+        raise held.session.refusal(outcome, *told)
 
     return await _perform(service, request, body, work)
 
@@ -95,7 +101,7 @@ async def tell_many(request: Request) -> Response:
     """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing."""
     service = await admit(request, "write")
     body = await request.body()
-    rewards = TELL_MANY.validate_json(body)["rewards"]
+    rewards = list(map(_pair, TELL_MANY.validate_json(body)["rewards"]))
     _check_batch(service, len(rewards))
     known = await _forgotten(service, request, rewards)
 
@@ -136,42 +142,45 @@ async def _perform(
     request: Request,
     body: bytes,
     work: Callable[[Held], str],
-    heavy: Callable[[Held], bool] = lambda held: False,
+    heavy: Callable[[Held], bool] | None = None,
     private: bool = False,
 ) -> Response:
     path, key = request.scope["path"], idempotency_key(request)
     text = await service.perform(request.path_params["experiment"], path, key, body, work, heavy, private)
-    return Response(text, media_type="application/json")
+    return Json(text)
 
 
-def _take(service: Service, held: Held, rewards: Sequence[models.Tell], known: dict[int, Outcome]) -> list[Outcome]:
-    outcomes = held.session.tell_many([(told["id"], told["reward"]) for told in rewards])
+def _take(service: Service, held: Held, rewards: Sequence[Pair], known: dict[int, Outcome]) -> list[Outcome]:
+    outcomes = held.session.tell_many(rewards)
     for index, outcome in known.items():
         outcomes[index] = outcome
-    for outcome, count in Counter(outcomes).items():
-        service.metrics.tells[outcome].inc(count)
+    service.metrics.count_tells(outcomes)
     return outcomes
 
 
-async def _forgotten(service: Service, request: Request, rewards: Sequence[models.Tell]) -> dict[int, Outcome]:
+async def _forgotten(service: Service, request: Request, rewards: Sequence[Pair]) -> dict[int, Outcome]:
     """What becomes of rewards whose Decisions the Session no longer remembers: only the log knows."""
     id = request.path_params["experiment"]
     session = (service.holdings.here(id) or await service.holdings.get(id)).session
+    if session.awaits(map(_first, rewards)):
+        return {}
     asked = {}
-    for index, told in enumerate(rewards):
-        if not session.remembers(told["id"]):
-            step = step_of(told["id"], id)
+    for index, (decision, reward) in enumerate(rewards):
+        if not session.remembers(decision):
+            step = step_of(decision, id)
             if step is not None and step <= session.step:
-                asked[index] = step, told["reward"]
+                asked[index] = step, reward
     if not asked:
         return {}
     found = await service.holdings.slowly(service.store.outcomes, id, list(asked.values()))
     return dict(zip(asked, found, strict=True))
 
 
-def _decision(decision: Decision) -> str:
-    id, arm, step, due = decision
-    return f'{{"id":"{id}","arm":{_json(arm)},"step":{step},"due":{"null" if due is None else repr(due)}}}'
+def _decisions(made: Sequence[Decision]) -> str:
+    """Decisions that were made at once, and are due at once."""
+    due = made[0].due
+    end = f',"due":{"null" if due is None else repr(due)}}}'
+    return ",".join([f'{{"id":"{id}","arm":{_name(arm)},"step":{step}{end}' for id, arm, step, _ in made])
 
 
 def _check_batch(service: Service, count: int) -> int:

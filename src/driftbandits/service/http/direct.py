@@ -7,8 +7,9 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from driftbandits.service.http.models import Error
 
@@ -39,6 +40,37 @@ REASONS = {
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"description": reason, "model": Error} for status, reason in REASONS.items()
 }
+
+
+class Whole(Request):
+    """A request whose body, which seldom comes in pieces, is read in as few steps as can be."""
+
+    async def body(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.request" and not message.get("more_body", False):
+            whole: bytes = message.get("body", b"")
+            return whole
+        pieces = []
+        while message["type"] == "http.request":
+            pieces.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                return b"".join(pieces)
+            message = await self._receive()
+        raise ClientDisconnect
+
+
+class Json(Response):
+    """A response of JSON, made and sent in as few steps as can be."""
+
+    background = None
+
+    def __init__(self, text: str) -> None:
+        self.status_code, self.body = 200, text.encode()
+        self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body})
 
 
 class Direct(APIRoute):

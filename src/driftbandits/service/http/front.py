@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Awaitable
 from contextvars import ContextVar
 from itertools import count
 
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftbandits.service.core.access_log import AccessLog
 from driftbandits.service.core.settings import Settings
+from driftbandits.service.http.headers import headers_of
 
 ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 NOT_LOGGED = ("/healthz", "/readyz")
@@ -38,16 +40,16 @@ class Front:
             await self._next(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
-        given = dict(scope["headers"]).get(b"x-request-id")
-        id = given if given and ID.fullmatch(given) else f"{self._prefix}-{next(self._count):x}".encode()
-        request_id.set(id.decode())
+        given = headers_of(scope).get(b"x-request-id")
+        id = given.decode() if given and ID.fullmatch(given) else f"{self._prefix}-{next(self._count):x}"
+        request_id.set(id)
 
-        async def signed(message: Message) -> None:
+        def signed(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"].append((b"x-request-id", id))
-            await send(message)
+                message["headers"].append((b"x-request-id", id.encode()))
+            return send(message)
 
         try:
             await self._next(scope, receive, signed)
@@ -59,7 +61,7 @@ class Front:
                     scope["path"],
                     status,
                     time.perf_counter() - began,
-                    id.decode(),
+                    id,
                     "" if token is None else token.name,
                     "" if client is None else client[0],
                 )

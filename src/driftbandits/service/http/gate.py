@@ -18,7 +18,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
+from driftbandits.service.http.direct import Whole
 from driftbandits.service.http.errors import refuse, refuse_for
+from driftbandits.service.http.headers import headers_of
 
 PREFIX = "/v1/experiments/"
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -40,7 +42,7 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        declared = dict(scope["headers"]).get(b"content-length")
+        declared = headers_of(scope).get(b"content-length")
         if declared is None:
             receive = self._limited(receive)
         elif not declared.isdigit() or int(declared) > self._most:  # the server reads no more than was declared
@@ -60,10 +62,11 @@ class Gate:
                 scope["path_params"], scope["app"] = {"experiment": id}, self.app
                 began = time.perf_counter()
                 try:
-                    response = await endpoint(Request(scope, receive))
+                    response = await endpoint(Whole(scope, receive))
                 except Exception as error:
                     response = refuse_for(error, path)
-                await self._respond(response, scope, receive, send)
+                self._metrics.count_response(response.status_code)
+                await response(scope, receive, send)
                 self._metrics.time_request(verb, time.perf_counter() - began)
                 return
         began = time.perf_counter()
