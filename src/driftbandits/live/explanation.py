@@ -209,10 +209,10 @@ def _with_choice(learner: Learner, learnt: int, chosen: int, shares: Any) -> Any
     """Shares of draws in none of which the choice was made: what happened had a probability."""
     if shares[chosen] > 0.0:
         return shares
-    unknown = [learner.is_on(place) and not known for place, known in enumerate(learner.rewards_before(learnt, 1))]
-    if unknown[chosen]:  # such arms take turns, while their first rewards don't come
-        return np.array(unknown) / sum(unknown)
-    shares[chosen] = 1 / (DRAWN + 1)  # the choice was one draw more
+    unknown = learner.unknown_at(learnt)
+    if chosen in unknown:  # such arms take turns, while their first rewards don't come
+        return np.isin(np.arange(learner.n_arms), unknown) / len(unknown)
+    shares[chosen] = 1 / DRAWN  # the choice was one draw more
     return shares / shares.sum()
 
 

@@ -206,7 +206,7 @@ class Learner:
         PolicyError when a kernel fails at one of them: then none was taken.
         """
         before, unknown = self.learnt, self.unknown.copy()
-        self._past.mark(self.player)
+        self._past.mark(self.player, self.unknown)
         own = rewards if self._same else self._own(rewards)
         try:
             self._take(own, oldest)
@@ -230,6 +230,10 @@ class Learner:
         """The policy as it was after so many updates; InputError when that is too long ago."""
         return self._past.at(self.player, learnt)
 
+    def unknown_at(self, learnt: int) -> list[int]:
+        """The arms that could be chosen and of which nothing was known after so many updates."""
+        return [place for place in sorted(self._past.unknown(learnt)) if self._on[place]]
+
     def rewards_before(self, learnt: int, most: int) -> list[list[float]]:
         """Each arm's last rewards, at most ``most``, among the remembered ones of the first ``learnt`` updates."""
         return self._past.rewards_before(learnt, most, self.n_arms)
@@ -243,7 +247,7 @@ class Learner:
 
     def begin_past(self) -> None:
         """Remember from here on."""
-        self._past = Past(self.player)
+        self._past = Past(self.player, self.unknown)
 
     def resume_places(self, places: Sequence[int], statuses: Sequence[str]) -> None:
         """The arms that the policy knew, and what they were, at a snapshot."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from driftbandits._compile.player import Player
 from driftbandits.errors import InputError
@@ -16,19 +17,20 @@ class Past:
     """What a Player has learnt since this was made.
 
     ``pulls`` are the arms and rewards that were learnt, in order, from the oldest mark on. A mark is a State with the
-    number of updates before it; there are at most two, KEEP updates apart.
+    number of updates before it, and the arms that were ``unknown`` then; there are at most two, KEEP updates apart.
     """
 
-    def __init__(self, player: Player) -> None:
-        self._marks: deque[tuple[int, State]] = deque([(player.step, copy_of(player.state))])
+    def __init__(self, player: Player, unknown: Iterable[int]) -> None:
+        self._marks: deque[tuple[int, State, frozenset[int]]] = deque()
+        self._marks.append((player.step, copy_of(player.state), frozenset(unknown)))
         self.pulls: list[tuple[int, float]] = []
 
-    def mark(self, player: Player) -> None:
+    def mark(self, player: Player, unknown: Iterable[int]) -> None:
         """Note its State, if the last one was noted long ago; what is older than that is forgotten."""
         if player.step - self._marks[-1][0] >= KEEP:
-            self._marks.append((player.step, copy_of(player.state)))
+            self._marks.append((player.step, copy_of(player.state), frozenset(unknown)))
             if len(self._marks) > 2:
-                forgotten, _ = self._marks.popleft()
+                forgotten = self._marks.popleft()[0]
                 del self.pulls[: self._marks[0][0] - forgotten]
 
     def at(self, player: Player, learnt: int) -> Player:
@@ -40,6 +42,12 @@ class Past:
         found = player.at(copy_of(mark[1]), mark[0])
         found.update_many(self.pulls[first : first + learnt - mark[0]])
         return found
+
+    def unknown(self, learnt: int) -> frozenset[int]:
+        """The arms of which nothing was known after so many updates, not before the oldest mark."""
+        before, _, unknown = next(mark for mark in reversed(self._marks) if mark[0] <= learnt)
+        first = before - self._marks[0][0]
+        return unknown.difference(arm for arm, _ in self.pulls[first : first + learnt - before])
 
     def undo(self, learnt: int) -> None:
         """Forget what was learnt after so many updates."""

@@ -154,8 +154,8 @@ class HoldOut(Request):
 class Lift(BaseModel):
     """What the policy gains over the holdout, with a 95 % interval; null while there are fewer than 20 rewards.
 
-    ``unknown`` Decisions of the same time have no reward: they wait, or were dropped. Where only successes are told they
-    are failures not counted yet, and while they are many the lift is too near 0.
+    ``unknown`` Decisions of the same time have no reward: they wait, or were dropped. Where only successes are told,
+    they are failures not counted yet, and while they are many the lift is too near 0.
     """
 
     lift: float | None
