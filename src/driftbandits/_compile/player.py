@@ -16,7 +16,7 @@ import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._compile.faults import compile_fault, kernel_fault
-from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_frozen, compiling, entry, is_ours
+from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, entry, is_ours
 from driftbandits._compile.loops import (
     COUNT_FROM_NOW,
     WRONG_ARM,
@@ -161,6 +161,8 @@ class Player:
         self.step = self._room_until = step
         if self._grows:
             _check_state(policy, self.state)
+            if not is_ours(type(policy)):  # which may hand out the same arrays to every run
+                self.state = type(self.state)(*(array.copy() for array in self.state))
             if step == 0:
                 self._first = type(self.state)(*(array.copy() for array in self.state))
             policy.seed(self.state, self._seeds(step))
@@ -278,7 +280,7 @@ def _check_policy(policy: Any) -> None:
             f"which has no {missing[0]}"
         )
     if isinstance(policy, Compiled):
-        check_frozen(policy)
+        check_fields(policy)
 
 
 def _check_state(policy: Any, state: Any) -> None:
