@@ -43,7 +43,7 @@ def in_threads(
     to it within ``PATIENCE`` is left behind: it may loop for ever, in compiled code that nothing can stop.
     """
     lock, stopped = threading.Lock(), threading.Event()
-    steps_done = 0
+    steps_done = running = 0
     todo, found = deque(enumerate(numbers)), dict[int, Done]()
     errors: dict[int, BaseException] = {}
 
@@ -80,7 +80,7 @@ def in_threads(
         return running
 
     # Daemons, because the interpreter waits for all others when it ends, and one of them may not end.
-    ended, running = threading.Semaphore(0), 0
+    ended = threading.Semaphore(0)
     with step_bar(doing, lambda: (steps_done, steps), progress):
         try:
             for _ in range(min(workers, len(todo))):

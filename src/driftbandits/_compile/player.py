@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+import threading
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -67,7 +68,8 @@ class Player:
 
     ``seeds`` returns, for the number of updates before a stage, the random generator of what the policy draws once and
     remembers. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
-    bytes of a State do not depend on who played it in which pieces. Not for two threads at once.
+    bytes of a State do not depend on who played it in which pieces. Threads that share one take turns: machine code
+    releases the interpreter's lock, and would write into arrays that another thread has replaced by longer ones.
     """
 
     def __init__(
@@ -109,6 +111,7 @@ class Player:
     def _new_fault(self) -> None:
         self._fault = np.zeros(3)
         self._handed = (self._fault,) if self.mode == "compiled" else self._fault
+        self._lock = threading.RLock()
 
     # Stages and room
 
@@ -192,7 +195,8 @@ class Player:
         """
         loop = self._loops.get(maker) or self.prepare(maker, *arguments, others=others)
         try:
-            answer = loop(self.me, self.state, self._handed, *arguments)
+            with self._lock:
+                answer = loop(self.me, self.state, self._handed, *arguments)
         except PolicyError:
             raise
         except Exception as error:
@@ -209,18 +213,20 @@ class Player:
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""
-        self.play(make_update, arm, reward)
-        self.step += 1
-        self.room()
+        with self._lock:
+            self.play(make_update, arm, reward)
+            self.step += 1
+            self.room()
 
     def update_many(self, pulls: list[tuple[int, float]]) -> None:
         """Learn from pulls, (arm, reward), one after the other."""
         while pulls:
-            now = pulls[: self.room()]
-            arms, rewards = zip(*now, strict=True)
-            self.play(make_update_many, np.array(arms, np.int64), np.array(rewards, float))
-            self.step += len(now)
-            self.room()  # now, not before the next update: a State must not depend on who looks at it in between
+            with self._lock:
+                now = pulls[: self.room()]
+                arms, rewards = zip(*now, strict=True)
+                self.play(make_update_many, np.array(arms, np.int64), np.array(rewards, float))
+                self.step += len(now)
+                self.room()  # now, not before the next update: a State must not depend on who looks at it in between
             pulls = pulls[len(now) :]
 
     def random(self, rng: np.random.Generator) -> Any:
