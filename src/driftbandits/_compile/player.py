@@ -111,7 +111,7 @@ class Player:
     def _new_fault(self) -> None:
         self._fault = np.zeros(3)
         self._handed = (self._fault,) if self.mode == "compiled" else self._fault
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
 
     # Stages and room
 
@@ -195,8 +195,7 @@ class Player:
         """
         loop = self._loops.get(maker) or self.prepare(maker, *arguments, others=others)
         try:
-            with self._lock:
-                answer = loop(self.me, self.state, self._handed, *arguments)
+            answer = loop(self.me, self.state, self._handed, *arguments)
         except PolicyError:
             raise
         except Exception as error:
@@ -209,7 +208,8 @@ class Player:
 
     def select(self, generator: Any) -> int:
         """The arm to pull now; ``generator`` is what ``random`` makes of a random generator."""
-        return self.play(make_select, generator, self.n_arms)
+        with self._lock:
+            return self.play(make_select, generator, self.n_arms)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""
