@@ -21,7 +21,9 @@ from broken_policies import (
     ChoosesMinusOne,
     ChoosesTooHigh,
     ChoosesWholeAndHalf,
+    Counts,
     ForgetsToReturn,
+    HandsOutOneState,
     HasAnotherEvent,
     HasNoState,
     Miscounts,
@@ -38,6 +40,7 @@ from broken_policies import (
     WritesBeyond,
     WritesBeyondDeepDown,
     WritesFarAway,
+    WritesFlat,
 )
 from driftbandits.offline.log import Log
 from driftbandits.testing import check_policy
@@ -96,6 +99,8 @@ MESSAGES: dict[Any, str] = {
     ForgetsToReturn: rf"ForgetsToReturn{NO_ARM}return(s None on one of its paths|ed None)$",
     HasAnotherEvent: r"HasAnotherEvent\.init made a field event of another form",
     SharesMemory: r"SharesMemory\.init made arms and event of the same memory",
+    WritesFlat: r"WritesFlat: WritesFlat\.update uses flat, whose indices numba can't check|"
+    r"WritesFlat\.update, at step 1, (used index 9|raised IndexError)",
     NotFrozen: r"NotFrozen must be a dataclass that is frozen: write @dataclass\(frozen=True\) above it$",
     HasNoState: r"HasNoState\.init must return a NamedTuple of numpy arrays",
     Miscounts: r"Miscounts\.reserve was asked for room for [\d,]+ updates after [\d,]+, and made less",
@@ -218,6 +223,22 @@ def test_an_arm_may_be_a_truth_value_wherever_it_is_played() -> None:
     check_policy(ChoosesBool())
     for way in WAYS:
         way(ChoosesBool())
+
+
+def test_runs_do_not_share_what_init_hands_out() -> None:
+    for way in WAYS:
+        way(HandsOutOneState())
+    assert not broken_policies.COMMON.n.any()
+
+
+@pytest.mark.parametrize("wrong", [2.5, "seven", None, 10**30, float("nan")])
+def test_a_field_that_compiled_code_would_take_for_another_number(wrong: Any) -> None:
+    """2.5 was 2 in machine code, and 2.5 without a compiler."""
+    with pytest.raises(db.InputError, match=r"^window of Counts is annotated int and must be one; got "):
+        db.Online(Counts(window=wrong), 2)
+    with pytest.raises(db.InputError, match=r"^bonus of Counts is annotated float and must be one; got "):
+        db.Online(Counts(bonus=10**400), 2)
+    assert db.Online(Counts(bonus=float("nan"), window=np.int64(3)), 2).select() == 0  # type: ignore[arg-type]
 
 
 def test_without_checks_a_failure_does_not_claim_to_know_where(monkeypatch: pytest.MonkeyPatch) -> None:

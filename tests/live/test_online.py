@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -157,3 +158,23 @@ def test_numbers_too_long_to_print_are_refused_in_a_sentence(play: db.Online) ->
         play.update(10**5000, 0.5)
     with pytest.raises(db.InputError, match="n_arms must be a whole number, from 1 to 1,000,000"):
         db.Online(db.UCB1(), 10**12)
+
+
+def test_threads_that_share_one_take_turns() -> None:
+    """Compiled kernels run beside each other: one wrote into a hull while another made it longer."""
+    play, failed = db.Online(db.SnoozeItK(200_000, 1e-3), 3), []
+
+    def steps() -> None:
+        try:
+            for _ in range(10_000):
+                play.update(play.select(), 0.5)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=steps) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert play._player.step == 80_000

@@ -163,6 +163,32 @@ class SharesMemory(Sound):
         return EventState(arms, arms)
 
 
+class WritesFlat(Sound):
+    def init(self, n_arms: int) -> Any:
+        return BrokenState(np.zeros(n_arms))
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return 0
+
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        state.arms.flat[arm + 9] = reward
+
+
+COMMON = db.records(2, q="f8", n="i8")
+
+
+class HandsOutOneState(Sound):
+    """Nothing is wrong with it, as long as nobody writes into what it hands out."""
+
+    def init(self, n_arms: int) -> Any:
+        return BrokenState(COMMON)
+
+
+@dataclass(frozen=True)
+class Counts(Sound):
+    window: int = 5
+
+
 class LoopsForEver(Sound):
     def update(self, state: Any, arm: int, reward: float) -> None:
         while state.arms[arm].n >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -42,7 +43,7 @@ def in_threads(
     to it within ``PATIENCE`` is left behind: it may loop for ever, in compiled code that nothing can stop.
     """
     lock, stopped = threading.Lock(), threading.Event()
-    steps_done = 0
+    steps_done = running = 0
     todo, found = deque(enumerate(numbers)), dict[int, Done]()
     errors: dict[int, BaseException] = {}
 
@@ -53,43 +54,46 @@ def in_threads(
         return not stopped.is_set()
 
     def take() -> None:
-        while todo and not stopped.is_set():
-            try:
-                index, number = todo.popleft()
-            except IndexError:  # another was faster
-                return
-            try:
-                found[index] = work(number, go_on)
-            except BaseException as error:
-                errors[index] = error
-                return
+        try:
+            while not stopped.is_set():
+                try:
+                    index, number = todo.popleft()
+                except IndexError:
+                    return
+                try:
+                    found[index] = work(number, go_on)
+                except BaseException as error:
+                    errors[index] = error
+                    return
+        finally:
+            ended.release()
+
+    def wait(seconds: float) -> int:
+        """How many threads have not ended after so many seconds, or when one has met an error."""
+        nonlocal running
+        until = time.monotonic() + seconds
+        # Not by join: once Ctrl-C has interrupted it, Python 3.11 takes a thread that runs for one that has ended.
+        while running and (left := until - time.monotonic()) > 0:
+            running -= ended.acquire(timeout=min(left, 0.1))
+            if errors and not stopped.is_set():
+                break
+        return running
 
     # Daemons, because the interpreter waits for all others when it ends, and one of them may not end.
-    threads = [threading.Thread(target=take, daemon=True) for _ in range(min(workers, len(todo)))]
+    ended = threading.Semaphore(0)
     with step_bar(doing, lambda: (steps_done, steps), progress):
         try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                while thread.is_alive() and not errors:
-                    thread.join(0.1)
-        except BaseException as error:
+            for _ in range(min(workers, len(todo))):
+                threading.Thread(target=take, daemon=True).start()
+                running += 1
+            wait(math.inf)
+        except KeyboardInterrupt:
             stopped.set()
-            left = _wait(threads)
-            if left and isinstance(error, KeyboardInterrupt):
+            if left := wait(PATIENCE):
                 raise KeyboardInterrupt(LEFT.format(left, PATIENCE)) from None
             raise
-        if errors:
-            stopped.set()
-            _wait(threads)
-            raise errors[min(errors)]  # of several the same one every time
+        stopped.set()
+        wait(PATIENCE)
+    if errors:
+        raise errors[min(errors)]  # of several the same one every time
     return [found[index] for index in sorted(found)]
-
-
-def _wait(threads: list[threading.Thread]) -> int:
-    """How many of these have not ended after ``PATIENCE``."""
-    until = time.monotonic() + PATIENCE
-    for thread in threads:
-        if thread.ident is not None:
-            thread.join(max(0.0, until - time.monotonic()))
-    return sum(thread.is_alive() for thread in threads)

@@ -89,19 +89,32 @@ class Compiled:
 
     def compiled(self) -> Any:
         """This object as compiled code sees it."""
-        check_frozen(self)
+        check_fields(self)
         made = self.numbers_class()
         kinds = {field.name: _NUMBERS.get(_type_name(field.type)) for field in fields(self)}  # type: ignore[arg-type]
         return made(*[kind(getattr(self, name)) for name, kind in kinds.items() if kind])
 
 
-def check_frozen(thing: Any) -> None:
-    """What kernels could change in ``self`` would be lost, or shared by runs that should not know of each other."""
-    given = getattr(thing, "__dataclass_params__", None)
+def check_fields(thing: Any) -> None:
+    """A frozen dataclass whose fields are what they are annotated to be, as compiled code takes them to be.
+
+    What kernels change in ``self`` would be lost, or shared by runs that should not know of each other.
+    """
+    name, given = type(thing).__name__, getattr(thing, "__dataclass_params__", None)
     if given is None or not given.frozen:
-        raise InputError(
-            f"{type(thing).__name__} must be a dataclass that is frozen: write @dataclass(frozen=True) above it"
-        )
+        raise InputError(f"{name} must be a dataclass that is frozen: write @dataclass(frozen=True) above it")
+    for field in fields(thing):
+        kind, value = _NUMBERS.get(_type_name(field.type)), getattr(thing, field.name)
+        if kind is None:
+            continue
+        try:
+            number: Any = kind(value)
+            fits = number == value or value != value
+            fits = bool(fits) and (kind is not int or -(1 << 63) <= number < 1 << 63)
+        except (TypeError, ValueError, OverflowError):
+            fits = False
+        if not fits:
+            raise InputError(f"{field.name} of {name} is annotated {kind.__name__} and must be one; got {shown(value)}")
 
 
 def is_ours(owner: type) -> bool:
@@ -307,14 +320,24 @@ def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...], digest: s
         return numba.njit(boundscheck=checked, **_ENTRY_OPTIONS)(function)
 
 
-def _refuse_jitted(owners: tuple[type, ...]) -> None:
-    """What numba.njit compiles is not checked with its caller, and may write anywhere."""
+UNCHECKED = frozenset({"flat", "as_strided", "carray", "farray"})
+"""Ways to memory that numba does not check even when it is told to check indices."""
+
+
+def _refuse_unchecked(owners: tuple[type, ...]) -> None:
+    """What numba.njit compiles is not checked with its caller, and may write anywhere; nor are some of its arrays."""
     for owner in owners:
         for item in reached(_kernels(owner)):
             if isinstance(item, Jitted):
                 raise PolicyError(
                     f"{owner.__name__} calls {item.name}, which numba.njit compiles without a check of its indices: "
                     "write @driftbandits.kernel above it in place of @numba.njit"
+                )
+            unsafe = UNCHECKED.intersection(item.__code__.co_names) if isinstance(item, FunctionType) else ()
+            if unsafe:
+                raise PolicyError(
+                    f"{owner.__name__}: {item.__qualname__} uses {min(unsafe)}, whose indices numba can't check; "
+                    "write it with array elements, as in array[index]"
                 )
 
 
@@ -330,7 +353,7 @@ def entry(
     """
     digests = [_kernels_digest(owner) for owner in owners]
     if checked:
-        _refuse_jitted(owners)
+        _refuse_unchecked(owners)
     # Machine code knows the fields of a policy and of a State by their places, which an edit may change.
     places = str([getattr(argument, "_fields", ()) for argument in arguments])
     digest = code_digest([maker, machinery_digest(), *digests, places, str(checked), str(layouts_known())])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import os
+import threading
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._compile.faults import compile_fault, kernel_fault
-from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_frozen, compiling, entry, is_ours
+from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, entry, is_ours
 from driftbandits._compile.loops import (
     COUNT_FROM_NOW,
     WRONG_ARM,
@@ -67,7 +68,8 @@ class Player:
 
     ``seeds`` returns, for the number of updates before a stage, the random generator of what the policy draws once and
     remembers. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
-    bytes of a State do not depend on who played it in which pieces. Not for two threads at once.
+    bytes of a State do not depend on who played it in which pieces. Threads that share one take turns: machine code
+    releases the interpreter's lock, and would write into arrays that another thread has replaced by longer ones.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class Player:
     def _new_fault(self) -> None:
         self._fault = np.zeros(3)
         self._handed = (self._fault,) if self.mode == "compiled" else self._fault
+        self._lock = threading.Lock()
 
     # Stages and room
 
@@ -163,6 +166,8 @@ class Player:
         self.step = self._room_until = step
         if self._grows:
             _check_state(policy, self.state)
+            if not is_ours(type(policy)):  # which may hand out the same arrays to every run
+                self.state = type(self.state)(*(array.copy() for array in self.state))
             if step == 0:
                 self._first = type(self.state)(*(array.copy() for array in self.state))
             policy.seed(self.state, self._seeds(step))
@@ -205,22 +210,25 @@ class Player:
 
     def select(self, generator: Any) -> int:
         """The arm to pull now; ``generator`` is what ``random`` makes of a random generator."""
-        return self.play(make_select, generator, self.n_arms)
+        with self._lock:
+            return self.play(make_select, generator, self.n_arms)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""
-        self.play(make_update, arm, reward)
-        self.step += 1
-        self.room()
+        with self._lock:
+            self.play(make_update, arm, reward)
+            self.step += 1
+            self.room()
 
     def update_many(self, pulls: list[tuple[int, float]]) -> None:
         """Learn from pulls, (arm, reward), one after the other."""
         while pulls:
-            now = pulls[: self.room()]
-            arms, rewards = zip(*now, strict=True)
-            self.play(make_update_many, np.array(arms, np.int64), np.array(rewards, float))
-            self.step += len(now)
-            self.room()  # now, not before the next update: a State must not depend on who looks at it in between
+            with self._lock:
+                now = pulls[: self.room()]
+                arms, rewards = zip(*now, strict=True)
+                self.play(make_update_many, np.array(arms, np.int64), np.array(rewards, float))
+                self.step += len(now)
+                self.room()  # now, not before the next update: a State must not depend on who looks at it in between
             pulls = pulls[len(now) :]
 
     def random(self, rng: np.random.Generator) -> Any:
@@ -288,7 +296,7 @@ def _check_policy(policy: Any) -> None:
             f"which has no {missing[0]}"
         )
     if isinstance(policy, Compiled):
-        check_frozen(policy)
+        check_fields(policy)
 
 
 def _check_state(policy: Any, state: Any) -> None:
