@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -381,10 +381,6 @@ class Session:
         """Whether it is a reward: a finite number, and within the range that was declared."""
         low, high = self.reward_range or (-math.inf, math.inf)
         return checks.is_reward(reward) and low <= reward <= high
-
-    def awaits(self, ids: Iterable[str]) -> bool:
-        """Whether all of these Decisions are open."""
-        return all(map(self._open.__contains__, ids))
 
     def remembers(self, id: str) -> bool:
         """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""

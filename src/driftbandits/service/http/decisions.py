@@ -162,7 +162,7 @@ async def _forgotten(service: Service, request: Request, rewards: Sequence[Pair]
     """What becomes of rewards whose Decisions the Session no longer remembers: only the log knows."""
     id = request.path_params["experiment"]
     session = (service.holdings.here(id) or await service.holdings.get(id)).session
-    if session.awaits(map(_first, rewards)):
+    if all(map(session._open.__contains__, map(_first, rewards))):  # as nearly always: found out without a call each
         return {}
     asked = {}
     for index, (decision, reward) in enumerate(rewards):
