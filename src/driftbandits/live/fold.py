@@ -38,9 +38,12 @@ def apply_asked(session: Session, events: list[Asked], noted: bool = False) -> l
     prefix = f"{session.name}-"
     ids = [f"{prefix}{event[0]}" for event in events]
     kept = take_notes(session, events) if noted else events
-    session._open.update(zip(ids, zip(kept, repeat(session._learner.learnt), strict=False), strict=True))
-    last, _, time, *_ = events[-1]
-    session.step, session.time = last, max(session.time, time)
+    learnt = session._learner.learnt
+    if len(ids) == 1:  # as most are: less than half the time
+        session._open[ids[0]] = kept[0], learnt
+    else:
+        session._open.update(zip(ids, zip(kept, repeat(learnt), strict=False), strict=True))
+    session.step, session.time = events[-1][0], max(session.time, events[-1][2])
     if session._late is not None:
         session._late.ask(events)
     session.most_open = max(session.most_open, len(session._open))
@@ -74,10 +77,9 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
         closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
         del waiting[id]
     session.time = max(session.time, time)
-    # Ordered: a dict looks for its oldest in all that was emptied.
-    gone = [closed.popitem(last=False)[0] for _ in range(len(closed) - session.remember)]
-    if session._ways:
-        for step in gone:
+    while len(closed) > session.remember:  # ordered: a dict looks for its oldest in all that was emptied
+        step, _ = closed.popitem(last=False)
+        if session._ways:
             session._ways.pop(step, None)
     if session.journal is not None:
         session.journal.extend(events)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -192,8 +192,9 @@ class Session:
         steps = range(self.step + 1, self.step + count + 1)
         asked = list(map(make_asked, zip(steps, chosen, repeat(now), repeat(due), probabilities, notes, strict=False)))
         ids = apply_asked(self, asked, given is not None)
-        names = map(self.arms.__getitem__, chosen)
-        return list(map(make_decision, zip(ids, names, steps, repeat(due), strict=False)))
+        if count == 1:
+            return [make_decision((ids[0], self.arms[chosen[0]], self.step, due))]
+        return list(map(make_decision, zip(ids, map(self.arms.__getitem__, chosen), steps, repeat(due), strict=False)))
 
     def tell(self, id: str | Decision, reward: float) -> Outcome:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
@@ -371,20 +372,15 @@ class Session:
         return max(self.time, float(self.clock()))
 
     def _settled_now(self) -> float:
-        now = self._now()
-        if not is_due(self, now):
-            return now
-        self.settle(MOST_SETTLED)
-        return self._now()
+        if is_due(self, now := self._now()):
+            self.settle(MOST_SETTLED)
+            now = self._now()
+        return now
 
     def takes(self, reward: Any) -> bool:
         """Whether it is a reward: a finite number, and within the range that was declared."""
         low, high = self.reward_range or (-math.inf, math.inf)
         return checks.is_reward(reward) and low <= reward <= high
-
-    def awaits(self, ids: Iterable[str]) -> bool:
-        """Whether all of these Decisions are open."""
-        return all(map(self._open.__contains__, ids))
 
     def remembers(self, id: str) -> bool:
         """Whether the Decision is open or among the last answered; of others only a Store knows the outcome."""
