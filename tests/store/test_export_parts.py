@@ -36,5 +36,5 @@ def test_the_latest_row_of_each_decision_is_the_whole_export(tmp_path: Path) -> 
         store.export("x", tmp_path / "part-4.parquet", since=last)
         store.export("x", tmp_path / "all.parquet")
     whole = pl.read_parquet(tmp_path / "all.parquet")
-    assert duckdb.sql(LATEST.format(tmp_path)).fetchall() == whole.rows()
+    assert duckdb.execute(LATEST.format(tmp_path)).fetchall() == whole.rows()
     assert whole["reward"].to_list()[:4] == [0.75, 1.0, 0.25, None]
