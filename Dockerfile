@@ -14,7 +14,8 @@ RUN useradd --system --create-home --uid 10001 driftbandits \
     && mkdir --parents /data /compiled \
     && chown driftbandits /data /compiled
 COPY --from=build /app /app
-USER driftbandits
+# By its number: Kubernetes can't tell from a name that it is not root's.
+USER 10001
 ENV PATH=/app/bin:$PATH NUMBA_CACHE_DIR=/compiled PYTHONDONTWRITEBYTECODE=1 \
     DRIFTBANDITS_HOST=0.0.0.0 DRIFTBANDITS_PORT=8000 DRIFTBANDITS_STORE=sqlite:////data/driftbandits.db
 # The default policy is compiled here, so that a container is ready in seconds. Other policies are compiled when first used.
@@ -24,7 +25,7 @@ WORKDIR /data
 VOLUME /data /compiled
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=7s --start-period=60s \
-    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:' + os.environ['DRIFTBANDITS_PORT'] + '/readyz', timeout=6)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.build_opener(r.ProxyHandler({})).open('http://127.0.0.1:' + os.environ['DRIFTBANDITS_PORT'] + '/readyz', timeout=6)"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["driftbandits"]
 CMD ["serve"]

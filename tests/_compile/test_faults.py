@@ -15,13 +15,23 @@ import pytest
 import broken_policies
 import driftbandits as db
 from broken_policies import (
+    CallsJitted,
+    ChoosesBool,
+    ChoosesHalf,
     ChoosesMinusOne,
     ChoosesTooHigh,
+    ChoosesWholeAndHalf,
+    ForgetsToReturn,
+    HasAnotherEvent,
     HasNoState,
     Miscounts,
+    Misspelt,
     MistypesField,
+    NotFrozen,
     Raises,
     ReadsBeyond,
+    Recorded,
+    SharesMemory,
     Sound,
     UsesWhatNumbaDoesNotKnow,
     WritesBefore,
@@ -63,7 +73,8 @@ def replayed(policy: Any) -> None:
 
 WAYS: list[Callable[[Any], None]] = [simulated, online, in_session, recorded, replayed]
 
-MESSAGES = {
+NO_ARM = r"\.select must return the number of an arm, a whole number as in return int\(arm\); it "
+MESSAGES: dict[Any, str] = {
     WritesBeyond: r"WritesBeyond\.update, at step \d, used index 3 of state\.arms, which has length 2\n"
     r".*broken_policies\.py, line \d+:\n    state\.arms\[arm \+ 3\]\.q \+= reward$",
     WritesBefore: r"WritesBefore\.update, at step \d, used index -9 of state\.arms, which has length 2\n",
@@ -78,19 +89,38 @@ MESSAGES = {
     ChoosesTooHigh: r"ChoosesTooHigh chose arm 7 at step \d, which does not exist: arms are 0 to 1$",
     ChoosesMinusOne: r"ChoosesMinusOne chose arm -1 at step \d, which does not exist: arms are 0 to 1$",
     Raises: r"Raises\.update, at step \d+, raised ValueError: no good\n.*broken_policies\.py, line \d+",
+    CallsJitted: r"CallsJitted calls jitted, which numba\.njit compiles without a check of its indices: "
+    r"write @driftbandits\.kernel above it",
+    ChoosesHalf: rf"ChoosesHalf{NO_ARM}returned 0\.5$",
+    ChoosesWholeAndHalf: rf"ChoosesWholeAndHalf{NO_ARM}return(s a number of type float64|ed 0\.5)$",
+    ForgetsToReturn: rf"ForgetsToReturn{NO_ARM}return(s None on one of its paths|ed None)$",
+    HasAnotherEvent: r"HasAnotherEvent\.init made a field event of another form",
+    SharesMemory: r"SharesMemory\.init made arms and event of the same memory",
+    NotFrozen: r"NotFrozen must be a dataclass that is frozen: write @dataclass\(frozen=True\) above it$",
     HasNoState: r"HasNoState\.init must return a NamedTuple of numpy arrays",
     Miscounts: r"Miscounts\.reserve was asked for room for [\d,]+ updates after [\d,]+, and made less",
 }
 
 
-EVERYWHERE = {WritesBeyond, MistypesField, ChoosesMinusOne, Raises, Miscounts}
+EVERYWHERE = {
+    CallsJitted,
+    ChoosesHalf,
+    ChoosesWholeAndHalf,
+    ForgetsToReturn,
+    WritesBeyond,
+    MistypesField,
+    ChoosesMinusOne,
+    Raises,
+    Miscounts,
+}
 MET = [(kind, way) for kind in MESSAGES for way in WAYS if way is simulated or kind in EVERYWHERE]
 """All mistakes in simulate, and one of each sort wherever policies are played: one Player plays them all."""
 
 
 @pytest.mark.parametrize(("kind", "way"), MET)
-def test_a_mistake_is_told_in_a_few_lines(kind: type[Sound], way: Callable[[Any], None]) -> None:
-    with pytest.raises(db.PolicyError, match=r"(?s)" + MESSAGES[kind]) as caught:
+def test_a_mistake_is_told_in_a_few_lines(kind: type[db.Policy], way: Callable[[Any], None]) -> None:
+    expected = db.InputError if kind is NotFrozen else db.PolicyError
+    with pytest.raises(expected, match=r"(?s)" + MESSAGES[kind]) as caught:
         way(kind())
     text = str(caught.value)
     assert len(text.splitlines()) <= 5
@@ -172,6 +202,29 @@ def test_noise_that_draws_no_number_is_named() -> None:
             db.InputError, match=r"Gaussian\(sigma=.*\) drew the reward .* at step \d+: .* 1e\+100 in size"
         ):
             db.simulate({"it": db.UCB1()}, WORLD, db.Gaussian(sigma), runs=2, progress=False)
+
+
+@pytest.mark.parametrize("way", [db.simulate, db.trajectory])
+def test_noise_of_ones_own_is_checked_and_its_mistakes_are_named(way: Callable[..., Any]) -> None:
+    """Also beside a policy of the package, whose kernels alone would run unchecked."""
+    beyond = r"(?s)^Recorded\.draw, at step \d+, used index 8 of RESIDUALS, which has length 8\n.*line \d+:\n    return"
+    with pytest.raises(db.PolicyError, match=beyond):
+        way(db.UCB1(), WORLD, Recorded())
+    with pytest.raises(db.PolicyError, match=r"(?s)^Misspelt\.draw raised AttributeError: .*'scales'.*line \d+"):
+        way(db.UCB1(), WORLD, Misspelt())
+
+
+def test_an_arm_may_be_a_truth_value_wherever_it_is_played() -> None:
+    check_policy(ChoosesBool())
+    for way in WAYS:
+        way(ChoosesBool())
+
+
+def test_without_checks_a_failure_does_not_claim_to_know_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRIFTBANDITS_BOUNDSCHECK", "0")
+    for way in WAYS:
+        with pytest.raises(db.PolicyError, match=r"^Raises failed: no good\. .* with DRIFTBANDITS_BOUNDSCHECK=1 it"):
+            way(Raises())
 
 
 def test_a_constant_that_changed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,18 @@ def test_a_policy_in_a_users_module_is_cached_and_notices_edits(tmp_path: Path) 
 
 
 LAB = """
+import enum
 import numpy as np
 import numba
 FIRST, SECOND, THIRD = 1.0, 1.0, 2.0
 COUNT = np.int64(3)
 TABLE = np.array([1.0, 2.0])
+NEXT = (1, 23)
+NESTED = ((4, 5), 6)
+UNIT = 1j
+
+class Level(enum.Enum):
+    ONE = 1
 PAIR = (np.arange(2_000.0), 1.0)
 
 def closed(factor):
@@ -108,12 +115,14 @@ times = closed(2.0)
 def jitted(x):
     return x + 1.0
 
-def bonus(x, extra=0.5):
-    return x + extra
+def bonus(x, extra=0.5, *, more=0.25):
+    return x + extra + more
+
+same = jitted
 
 def best(x):
-    x = times(bonus(FIRST * x) + SECOND / THIRD) + jitted(x)
-    return (lambda y: y + 3.0)(x) + COUNT + TABLE[0] + PAIR[0][0]
+    x = times(bonus(FIRST * x) + same(x) + SECOND / THIRD) + jitted(x)
+    return (lambda y: y + 3.0)(x) + COUNT + TABLE[0] + PAIR[0][0] + NEXT[0] + NESTED[1] + UNIT.imag + Level.ONE.value
 """
 
 
@@ -123,10 +132,18 @@ def best(x):
         ("1.0, 1.0, 2.0", "1.0, 2.0, 2.0"),
         ("np.int64(3)", "np.int64(4)"),
         ("[1.0, 2.0]", "[1.5, 2.0]"),
+        ("[1.0, 2.0]", "[[1.0, 2.0]]"),  # the same bytes in another shape
+        ("[1.0, 2.0]", "[1.0, 2.0]).view('i8'"),
+        ("(1, 23)", "(12, 3)"),  # the same digits one after the other
+        ("((4, 5), 6)", "(4, (5, 6))"),
+        ("= jitted", "= bonus"),
+        ("ONE = 1", "ONE = 2"),
+        ("1j", "5j"),
         ("(np.arange(2_000.0)", "(np.arange(2_000.0) + (np.arange(2_000) == 1_000)"),
         ("closed(2.0)", "closed(2.5)"),
         ("x + 1.0", "x + 1.5"),
         ("extra=0.5", "extra=0.6"),
+        ("more=0.25", "more=0.26"),
         ("lambda y: y + 3.0", "lambda y: y + 3.5"),
     ],
 )
@@ -141,6 +158,15 @@ def test_the_digest_sees_all_that_machine_code_depends_on(old: str, new: str) ->
     assert old in LAB
     assert digest(LAB) == digest(LAB)
     assert digest(LAB) != digest(LAB.replace(old, new))
+
+
+def test_the_digest_does_not_see_what_only_has_the_name_of_a_column() -> None:
+    """Else a policy in a notebook would be compiled anew for every value of a variable that it does not use."""
+    space: dict[str, Any] = {"n": 1}
+    exec("def best(arms):\n    return arms[0].n", space)
+    before = code_digest([space["best"]])
+    space["n"] = 2
+    assert code_digest([space["best"]]) == before
 
 
 @pytest.mark.parametrize("verb", ["select", "update", "settle", "draw"])
@@ -182,6 +208,47 @@ def test_a_renamed_state_class_is_compiled_anew(tmp_path: Path) -> None:
         (tmp_path / "mine.py").write_text(MODULE.replace("GreedyState", name))
         answers.append(python(program, tmp_path))
     assert answers[0] == answers[1]
+
+
+ORDERED = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+import driftbandits as db
+
+class OrderedState(NamedTuple):
+    left: Any
+    right: Any
+
+@dataclass(frozen=True)
+class Ordered(db.Policy):
+    first: int = 0
+    second: int = 1
+    def init(self, n_arms):
+        return OrderedState(left=db.records(n_arms, q="f8"), right=db.records(n_arms, q="f8"))
+    def select(self, state, rng):
+        return self.first
+    def update(self, state, arm, reward):
+        state.left[arm].q += 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    first: int = 0\n    second: int = 1", "    second: int = 1\n    first: int = 0"),
+        ("    left: Any\n    right: Any", "    right: Any\n    left: Any"),
+    ],
+)
+def test_fields_in_another_order_are_compiled_anew(old: str, new: str, tmp_path: Path) -> None:
+    """Machine code knows fields by their place, byte code by their names: those of a policy, and of a State."""
+    program = (
+        "import driftbandits as db, mine\nplay = db.Online(mine.Ordered(), 2)\nplay.update(play.select(), 0.5)\n"
+        "print(play.state.left.q.tolist(), play.state.right.q.tolist())"
+    )
+    assert old in ORDERED
+    for source in (ORDERED, ORDERED.replace(old, new)):
+        (tmp_path / "mine.py").write_text(source)
+        assert python(program, tmp_path) == "[1.0, 0.0] [0.0, 0.0]"
 
 
 def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:

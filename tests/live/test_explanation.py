@@ -195,3 +195,37 @@ def test_the_probability_is_exact_where_the_session_explores(policy: db.Policy) 
     session.tell_many([(decision.id, 0.5) for decision in decisions])
     assert [session.explain(decision).probability for decision in decisions] == kept
     assert not set(kept) & {view.probability for view in session.explain(decisions[0]).arms}
+
+
+@pytest.mark.parametrize("policy", [db.AutoTS(), db.AutoUCB(), db.KalmanTS(drift=1e-4)], ids=str)
+def test_the_gap_is_that_of_arms_which_can_be_chosen(policy: db.Policy) -> None:
+    means = {"a": 0.9, "b": 0.5, "c": 0.1}
+    session = db.Session(policy, arms=list(means), explore=0.5)
+    for _ in range(600):
+        decision = session.ask()
+        session.tell(decision, means[decision.arm])
+    assert session.belief().gap == pytest.approx(0.4, abs=0.05)
+    session.add_arm("new")
+    session.disable_arm("new")
+    session.disable_arm("b")
+    assert session.belief().gap == pytest.approx(0.8, abs=0.05)
+    why = session.explain(session.ask())
+    assert (why.gap, why.threshold) == (session.belief().gap, session.belief().threshold)
+    session.enable_arm("b")
+    session.disable_arm("a")
+    assert session.belief().gap == pytest.approx(0.4, abs=0.05)
+
+
+def test_what_was_chosen_had_a_probability() -> None:
+    session = db.Session(arms=["a", "b", "c"])
+    told = [session.explain(each) for each in session.ask_many(3)]
+    assert [why.arm for why in told] == ["a", "b", "c"]
+    assert [why.probability for why in told] == pytest.approx([1, 1 / 3, 1 / 3]), "arms not known yet take turns"
+    session.tell_many({"d-1": 0.0, "d-2": 1.0, "d-3": 0.0})
+    for _ in range(300):
+        session.tell(session.ask(), 0.5)
+    decisions = session.ask_many(20_000)
+    for arm in session.arms:  # some are chosen once in thousands
+        why = session.explain(next(each for each in decisions if each.arm == arm))
+        assert why.probability > 0.0
+        assert sum(arm.probability for arm in why.arms) == pytest.approx(1)

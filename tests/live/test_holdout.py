@@ -63,7 +63,7 @@ def test_blocks_grow_wider_and_nothing_is_lost() -> None:
     found = strata.lift()
     assert (found.lift, found.policy, found.holdout) == (0.0, 1.0, 1.0)
     assert found.rewards + found.held_out == len(range(1, 64 * MOST_BLOCKS * 2, 3))
-    assert Strata().lift()._asdict() == dict.fromkeys(found._fields) | {"rewards": 0, "held_out": 0}
+    assert Strata().lift()._asdict() == dict.fromkeys(found._fields) | {"rewards": 0, "held_out": 0, "unknown": 0}
 
 
 def test_a_session_tells_the_lift() -> None:
@@ -92,3 +92,44 @@ def test_a_session_tells_the_lift() -> None:
         session.remove_arm("a")
     session.hold_out(0)
     assert session.holdout is None
+
+
+def test_the_lift_tells_how_many_rewards_it_does_not_know() -> None:
+    """Where only successes are told, each silent Decision is a failure that is not counted yet."""
+    now = [0.0]
+    session = db.Session(arms=["a", "b"], timeout=100, default_reward=0, clock=lambda: now[0])
+    session.ask_many(50)
+    session.hold_out(0.5, "a")
+    decisions = session.ask_many(400)
+    session.tell_many(dict.fromkeys((each for each in decisions if each.step % 4 == 0), 1.0))
+    found = session.lift()
+    assert (found.rewards + found.held_out, found.unknown) == (100, 300), "those before the holdout are not meant"
+    assert found.lift == 0.0, "only successes are known"
+    session.force_arm("a")
+    session.ask_many(30)
+    session.force_arm(None)
+    session.ask_many(10)
+    assert session.lift().unknown == 310, "forced ones are not compared"
+    assert db.Session.restore(session.snapshot()).lift() == session.lift()
+    now[0] = 100.0
+    session.settle()
+    assert session.lift().unknown == 0
+    session.change(default_reward=None)
+    session.ask_many(7)
+    now[0] = 300.0
+    session.settle()
+    assert session.lift().unknown == 7, "dropped ones stay unknown"
+    session.change(default_reward=0.0, late=True)
+    session.ask_many(5)
+    assert session.lift().unknown == 0, "with late, Decisions up to the oldest open one are compared"
+
+
+def test_another_seed_holds_out_others() -> None:
+    """Else two experiments that the same visitors meet, one after the other, would hold out the same ones."""
+    held = []
+    for seed in (0, 1):
+        session = db.Session(db.UCB1(), arms=["a", "b"], seed=seed)
+        session.hold_out(0.5, "a")
+        held.append([session._learner.is_held_out(each.step) for each in session.ask_many(2_000)])
+    both = sum(one and other for one, other in zip(*held, strict=True))
+    assert 400 < both < 600, "a quarter: five standard deviations are 97"

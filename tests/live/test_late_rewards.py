@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 from clock import Clock
-from driftbandits.live.cohorts import ASKED, PRIOR, SETTLED, TOLD, Cohorts
+from driftbandits.live.cohorts import ASKED, PRIOR, SETTLED, TICKS, TOLD, Cohorts
 from driftbandits.live.decisions import Asked, Corrected, Counted, Event, Outcome, Rewound, Settled, Told, amended
 from naive_late import NaiveLate
 
@@ -142,7 +142,9 @@ def test_the_lift_is_of_decisions_whose_silence_is_known() -> None:
     assert of_all.high < right, "of young Decisions only successes are known, in both groups"
     assert 1_000 < lift.rewards + lift.held_out < session.step / 4
     session.change(late=False)
-    assert session.lift() == of_all
+    found = session.lift()
+    assert found._replace(unknown=0) == of_all
+    assert found.unknown == session.open
 
 
 def test_old_delays_weigh_half_when_there_are_many() -> None:
@@ -154,6 +156,15 @@ def test_old_delays_weigh_half_when_there_are_many() -> None:
     cohorts.ask(0, 8 * DAY)
     short, long = cohorts.done[cohorts.bounds <= 120.0].sum(), cohorts.done[cohorts.bounds > 120.0].sum()
     assert (short, long) == (1_500.0, 4_500.0)  # 6,000 each day, and half of all when they are more than 10,000
+
+
+def test_a_cohort_weighs_as_much_as_one_of_its_mean_age() -> None:
+    cohorts = Cohorts(timeout=TICKS, n_arms=1)
+    for time in (0.0, 0.5):  # of one tick
+        cohorts.ask(0, time)
+    [found] = cohorts.weights(1.0)
+    assert found == np.interp(0.75, np.append(0.0, cohorts.bounds), np.append(0.0, cohorts.law))
+    assert 0.0 < found < np.interp(1.0, np.append(0.0, cohorts.bounds), np.append(0.0, cohorts.law))
 
 
 def test_explanations_say_that_intervals_are_too_narrow() -> None:

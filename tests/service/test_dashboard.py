@@ -241,7 +241,7 @@ def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(
         expect(page.locator("#pill")).to_have_text("needs a token")
         page.get_by_label("Bearer token").fill("wrong")
         page.get_by_role("button", name="Use it").click()
-        expect(page.locator("#messages")).to_contain_text("unknown or revoked")
+        expect(page.locator("#messages")).to_contain_text("unknown, was revoked or has ended")
         page.get_by_label("Bearer token").fill(reader)
         page.get_by_role("button", name="Use it").click()
         expect(page.locator("#pill")).to_have_text("live")

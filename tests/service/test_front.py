@@ -162,7 +162,8 @@ def test_the_images_health_check_asks_the_port_that_is_set() -> None:
     with serving() as running:
         port = running.url.rpartition(":")[2]
         for where, healthy in ((port, True), ("1", False)):
-            done = subprocess.run(command, env=os.environ | {"DRIFTBANDITS_PORT": where}, capture_output=True)
+            proxied = {"DRIFTBANDITS_PORT": where, "http_proxy": "http://127.0.0.1:1"}  # which is not for this machine
+            done = subprocess.run(command, env=os.environ | proxied, capture_output=True)
             assert (done.returncode == 0) is healthy, done.stderr
 
 

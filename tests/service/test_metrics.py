@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -102,7 +103,12 @@ def test_rules_and_dashboard_ask_for_what_there_is(running: Running) -> None:
     assert max(x for x, _ in cells) < 24
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="install prometheus: its promtool checks rules")
+NEEDS_PROMTOOL = pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="install prometheus: its promtool checks rules"
+)
+
+
+@NEEDS_PROMTOOL
 def test_promtool_takes_rules_queries_and_metrics(running: Running, tmp_path: Path) -> None:
     board = json.loads((DEPLOY / "grafana.json").read_text())
     queries = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
@@ -114,6 +120,61 @@ def test_promtool_takes_rules_queries_and_metrics(running: Running, tmp_path: Pa
     text = running.http.get("/metrics").text
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+TROUBLES = {
+    "DriftbanditsDown": ("up", "", "1x30 0x60"),
+    "DriftbanditsCommitsFail": ("driftbandits_failed_commits_total", "", "0x30 1x60"),
+    "DriftbanditsCommitHangs": ("driftbandits_writing_seconds", "", "0x30 6x60"),
+    "DriftbanditsLeasesNotRenewed": ("driftbandits_lease_age_seconds", "", "5x30 12x60"),
+    "DriftbanditsRefuses": ("driftbandits_responses_total", "503", "0x30 0+120x60"),
+    "DriftbanditsBug": ("driftbandits_responses_total", "500", "0x30 1x60"),
+    "DriftbanditsSlowAsks": ("driftbandits_request_seconds_bucket", "+Inf", "0x30 0+9x60"),
+    "DriftbanditsOpenDecisions": ("driftbandits_open_decisions", "", "0x30 100001x60"),
+    "DriftbanditsNoRewards": ("driftbandits_asks_total", "", "0x5 0+9x85"),
+    "DriftbanditsDrift": ("driftbandits_drift_alarms_total", "button", "0x30 1x60"),
+    "DriftbanditsRetentionBehind": ("driftbandits_retention_left_seconds", "", "0x30 700000x60"),
+    "DriftbanditsFiles": ("process_open_fds", "", "40x30 900000x60"),
+}
+"""What of a new service's metrics is seen a minute apart, for half an hour and after, and the alert that must come."""
+
+
+@NEEDS_PROMTOOL
+def test_each_alert_fires_when_it_should_and_only_then(tmp_path: Path) -> None:
+    with serving() as new:
+        new.http.get(new.create() + "/lift")  # loaded, and never asked
+        fresh = {key: value for key, value in samples(new).items() if not math.isnan(value)}
+    fresh["up", ()] = 1
+    rules = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"][0]["rules"]
+    assert {rule["alert"] for rule in rules} == set(TROUBLES)
+    tests = []
+    for alert, (metric, label, values) in TROUBLES.items():
+        changed = {key for key in fresh if key[0] == metric and (not label or label in dict(key[1]).values())}
+        assert changed, f"a new service does not show {metric} {label}, and what appears has not grown"
+        shown = {key: values if key in changed else f"{value}x90" for key, value in fresh.items()}
+        firing = 'count by (alertname) (ALERTS{alertstate="firing"})'
+        found = [{"labels": f'{{alertname="{alert}"}}', "value": 1}]
+        ends = alert in ("DriftbanditsCommitsFail", "DriftbanditsBug")  # by itself, when nothing more happens
+        tests.append(
+            {
+                "name": alert,
+                "interval": "1m",
+                "input_series": [{"series": _series(*key), "values": each} for key, each in shown.items()],
+                "promql_expr_test": [
+                    {"expr": firing, "eval_time": "30m", "exp_samples": []},
+                    {"expr": firing, "eval_time": "32m" if ends else "89m", "exp_samples": found},
+                ],
+            }
+        )
+    made = {"rule_files": [str(DEPLOY / "alerts.yml")], "evaluation_interval": "1m", "tests": tests}
+    (tmp_path / "tests.yml").write_text(json.dumps(made))
+    done = subprocess.run(["promtool", "test", "rules", tmp_path / "tests.yml"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _series(name: str, labels: tuple[tuple[str, str], ...]) -> str:
+    named = {**dict(labels), "job": "driftbandits", "instance": "here"}
+    return f"{name}{{{', '.join(f'{key}={json.dumps(value)}' for key, value in named.items())}}}"
 
 
 def _filled(query: str) -> str:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import httpx
 import pytest
 
 from driftbandits.live import session as live_session
+from driftbandits.live.decisions import TooOldError
 from driftbandits.service.http import exports as http_exports
 from driftbandits.store import Store, export
 from driftbandits.store import experiments as store_experiments
-from in_process import Running, ask, serving
+from in_process import ARMS, Gated, Running, ask, serving, tell
 from waiting import wait_until
 
 
@@ -49,6 +53,57 @@ def test_nothing_waits_for_exports(url: str, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(export, "ROWS", 100)
         whole = running.http.get(f"{path}/export?format=csv").text.splitlines()
         assert len(whole) == len({line.split(",")[0] for line in whole}) == 1105
+
+
+@pytest.mark.parametrize(
+    ("verb", "method", "path", "body"),
+    [
+        ("create", "POST", "", {"id": "new-{}", "arms": ARMS}),
+        ("acquire", "POST", "/cold-{}/ask", None),
+        ("explain", "GET", "/button/explain/button-{}", None),
+        ("correct", "POST", "/warm-{}/correct", {"corrections": [{"id": "warm-{}-1", "reward": 0}]}),
+        ("erase", "POST", "/warm-{}/erase", {"unit": "user-17"}),
+        ("delete", "DELETE", "/warm-{}?confirm=warm-{}", None),
+    ],
+)
+def test_look_ups_wait_for_nothing_slow(
+    verb: str, method: str, path: str, body: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While more of such requests than there are threads get nowhere, tokens and keys are looked up, and asks go on."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with Store(url) as store:
+        known, late = (store.add_token(name, "admin") for name in ("known", "late"))
+    with serving(url) as running:
+        running.http.headers["Authorization"] = f"Bearer {known}"
+        asked = running.create()
+        ask(running, asked, 20)
+        for number in range(1, 11):
+            running.service.store.create(f"cold-{number}", arms=ARMS)
+            if "warm" in path:
+                warm = running.create(f"warm-{number}")
+                tell(running, warm, ask(running, warm)[0], 1.0)
+        if verb == "explain":
+            monkeypatch.setattr(live_session.Session, "explain", _forgot)
+        stuck = Gated(monkeypatch, verb)
+
+        def send(number: int) -> int:
+            given = json.loads(json.dumps(body).replace("{}", str(number)))
+            numbered = f"/v1/experiments{path.replace('{}', str(number))}"
+            return running.http.request(method, numbered, json=given).status_code
+
+        with ThreadPoolExecutor(10) as senders:
+            sent = [senders.submit(send, number) for number in range(1, 11)]
+            try:
+                assert stuck.reached.wait(60)
+                headers = {"Authorization": f"Bearer {late}", "Idempotency-Key": "late"}
+                assert running.http.post(f"{asked}/ask", headers=headers, timeout=30).status_code == 200
+            finally:
+                stuck.go_on.set()
+            assert all(each.result() in (200, 201, 204, 410) for each in sent)
+
+
+def _forgot(*_: object) -> Any:
+    raise TooOldError("the Session has forgotten it")
 
 
 def test_an_export_waits_for_its_reader_and_ends_with_it() -> None:

@@ -17,6 +17,8 @@ from comparison import POLICIES, T, same
 from stubborn import Stubborn
 from waiting import started
 
+SUPPORT = str(Path(systems.__file__).parent)
+
 
 def test_keep_goes_on_where_it_was(instance: db.Instance, result: db.Simulation, tmp_path: Path) -> None:
     """A file with a third of the runs is finished, and none of those runs is made again."""
@@ -151,3 +153,28 @@ def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> N
     assert 1 <= len(done["it"]) < 100_000
     assert [what for what, _ in told].count("stopped") == 2  # each worker in the middle of a run
     assert [file.name for file in tmp_path.iterdir()] == ["kept.parquet"]
+
+
+@systems.signals
+def test_ctrl_c_leaves_a_kernel_that_loops_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can stop it, but neither the caller nor the end of the process waits for it."""
+    program = (
+        "import broken_policies, driftbandits as db\n"
+        "from driftbandits._common import threads\n"
+        "from driftbandits.simulation.engine import Job\n"
+        "threads.PATIENCE = 0.5\n"
+        "play = Job.play\n"
+        "def tell(job, *rest):\n"
+        "    print('begun', flush=True)\n"
+        "    return play(job, *rest)\n"
+        "Job.play = tell\n"
+        "db.simulate(broken_policies.LoopsForEver(), db.instances.stationary(10), runs=1, progress=False)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [SUPPORT, os.environ.get("PYTHONPATH")])))
+    with started("-c", program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        errors = process.stderr.read()
+    assert "KeyboardInterrupt: 1 threads have not stopped within 0.5 seconds and go on until the process ends" in errors

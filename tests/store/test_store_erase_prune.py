@@ -140,7 +140,7 @@ def test_a_unit_that_is_erased_while_the_log_is_pruned(
     assert seen(store, USERS[2]) == 0
     assert seen(store, USERS[3]) > 0
     if moment != "is deleted":  # then it was all done before
-        assert first == (0, 0, None)
+        assert first == (0, 0, None, 0.0)
         assert list((tmp_path / "old").iterdir()) == [], "an archive of what is still there, and it names the unit"
         first = other.prune("button", tmp_path / "old")
         assert first.archive

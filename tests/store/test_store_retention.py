@@ -105,6 +105,19 @@ def test_a_snapshot_that_comes_late_is_not_gone_on_from(tmp_path: Path) -> None:
     assert store.check() == []
 
 
+def test_at_most_so_much_of_the_log_is_erased_at_once(tmp_path: Path) -> None:
+    store, before = filled(tmp_path / "store.db")
+    store.clock = lambda: time.time() + 365 * DAY  # everything is old
+    sizes, left = [], []
+    while (pruned := store.prune("button", most=2.5 * DAY)).events:
+        sizes.append(pruned.decisions)
+        left.append(pruned.left)
+    assert sizes == [119, 120, 120, 40]  # one is open
+    assert left == sorted(left, reverse=True)
+    assert abs(left[0] - (365 + 9.9 - 5 - 2.5) * DAY) < 3600
+    assert store.acquire("button").session.snapshot() == before
+
+
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store, _ = filled(tmp_path / "store.db")
     store.compact()
@@ -115,7 +128,30 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     said = capsys.readouterr().out
     assert "button: events are kept for ever" in said
     assert "every experiment keeps its events for ever" in said
-    assert "button: erased 199 Decisions, written to" in said
+    day = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 5 * DAY))
+    assert f"button: erased 199 Decisions of before {day}" in said
+    assert " UTC, written to" in said
     assert [each.name for each in (tmp_path / "old").iterdir()] == ["button-events-1-399.parquet"]
     assert (tmp_path / "store.db").stat().st_size < size
     assert [deed.details for deed in store.deeds()] == [{"keep": None}, {"keep": 5 * DAY}]
+
+
+def test_room_of_what_was_erased_is_given_back(url: str) -> None:
+    store = db.Store(url)
+    store.create("button", arms=["red", "blue"], policy=db.RoundRobin(), keep=DAY)
+    writer = store.acquire("button")
+    writer.session.clock = lambda: time.time() - 2 * DAY
+    writer.session.tell_many([(each.id, 1.0) for each in writer.session.ask_many(10_000)])
+    store.append([(writer, journal(writer))])
+
+    def size() -> int:
+        with store._database.reading() as connection:
+            postgres = "SELECT pg_total_relation_size('events')"
+            sqlite = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            return int(connection.exec_driver_sql(postgres if "postgres" in url else sqlite).scalar_one())
+
+    before = size()
+    assert store.prune("button").decisions == 10_000
+    store.compact()
+    assert size() < before / 4
+    store.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 import driftbandits as db
@@ -115,3 +116,94 @@ class Miscounts(Sound):
 
     def has_room(self, state: Any, steps: int) -> bool:
         return bool(state.arms.n.sum() + steps <= 1024)
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def jitted(arms: Any, arm: int) -> None:
+    """What numba compiles by itself is not checked with its caller."""
+    arms[arm + 2].q = 1.0
+
+
+class CallsJitted(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        jitted(state.arms, arm)
+
+
+class ChoosesHalf(Sound):
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return 0.5  # type: ignore[return-value]
+
+
+class ChoosesWholeAndHalf(Sound):
+    """Looks at first as if it chose arms."""
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return 0 if state.arms[0].n < 3 else 0.5  # type: ignore[return-value]
+
+
+class ForgetsToReturn(Sound):
+    def select(self, state: Any, rng: np.random.Generator) -> int:  # type: ignore[return] # noqa: RET503
+        if state.arms[0].n < 3:
+            return 0
+
+
+class EventState(NamedTuple):
+    arms: Any
+    event: Any
+
+
+class HasAnotherEvent(Sound):
+    def init(self, n_arms: int) -> Any:
+        return EventState(db.records(n_arms, q="f8", n="i8"), np.zeros(3))
+
+
+class SharesMemory(Sound):
+    def init(self, n_arms: int) -> Any:
+        arms = db.records(n_arms, q="f8", n="i8")
+        return EventState(arms, arms)
+
+
+class LoopsForEver(Sound):
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        while state.arms[arm].n >= 0:
+            state.arms[arm].n = 1
+
+
+@dataclass
+class NotFrozen(db.Policy):
+    rate: float = 0.1
+
+    def init(self, n_arms: int) -> Any:
+        return BrokenState(db.records(n_arms, q="f8", n="i8"))
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return 0
+
+    def update(self, state: Any, arm: int, reward: float) -> None:
+        self.rate = self.rate / 2
+
+
+class ChoosesBool(Sound):
+    """Nothing is wrong with it either: False is 0 and True is 1."""
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        return state.arms[0].n > 3  # type: ignore[no-any-return]
+
+
+RESIDUALS = np.linspace(-0.1, 0.1, 8)
+
+
+@dataclass(frozen=True)
+class Recorded(db.Noise):
+    """A user's noise, which reads one number past its table now and then."""
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        return mean + RESIDUALS[int(rng.random() * 9)]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Misspelt(db.Noise):
+    scale: float = 1.0
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        return mean + self.scales * rng.random()  # type: ignore[attr-defined, no-any-return]

@@ -62,10 +62,10 @@ class Gated:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
         self.reached, self.go_on, plain = threading.Event(), threading.Event(), getattr(Store, verb)
 
-        def slow(*arguments: Any) -> Any:
+        def slow(*arguments: Any, **named: Any) -> Any:
             self.reached.set()
             assert self.go_on.wait(60)
-            return plain(*arguments)
+            return plain(*arguments, **named)
 
         monkeypatch.setattr(Store, verb, slow)
 

@@ -150,7 +150,8 @@ def backed_up(store: str, folder: Path) -> Counter[str]:
 def pruned(store: str, times: int) -> Counter[str]:
     """Old events are archived and erased under load: all that was acknowledged is in the archive or in the log."""
     with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as archive:
-        with service(store) as running, Traffic(running.url, keep=1.0).flowing() as traffic:
+        # The service looks by itself too, a minute after its start: it must know of the archive.
+        with service(store, archive=archive) as running, Traffic(running.url, keep=1.0).flowing() as traffic:
             for _ in range(times):
                 traffic.wait_for("told", 200)
                 Store(store).prune(ID, archive)

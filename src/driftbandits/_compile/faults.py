@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._compile.kernels import ARM, REWARD, select
-from driftbandits._compile.loops import CHOOSING
+from driftbandits._compile.kernels import ARM, NO_ARM, REWARD, is_ours, select
+from driftbandits._compile.loops import CHOOSING, DRAWING
 from driftbandits.errors import PolicyError
 
 TRIES = 100
@@ -24,11 +24,15 @@ TRIES = 100
 _NOT_THEIRS = (str(Path(np.__file__).parent), __file__)
 
 
-def kernel_fault(policy: Any, state: Any, fault: Any, step: int, error: Exception) -> PolicyError:
+def kernel_fault(policy: Any, others: Any, state: Any, fault: Any, step: int, error: Exception) -> PolicyError:
     """A kernel raised ``error`` at this step, with the arm and reward of ``fault``."""
-    choosing = fault[ARM] == CHOOSING
-    name = f"{type(policy).__name__}.{'select' if choosing else 'update'}"
-    again = _select_again(policy, state) if choosing else _update_again(policy, state, int(fault[ARM]), fault[REWARD])
+    if fault[ARM] == DRAWING:
+        name, again = f"{type(others[0]).__name__}.draw", _draw_again(others[0], float(fault[REWARD]))
+    elif fault[ARM] == CHOOSING:
+        name, again = f"{type(policy).__name__}.select", _select_again(policy, state)
+    else:
+        name = f"{type(policy).__name__}.update"
+        again = _update_again(policy, state, int(fault[ARM]), fault[REWARD])
     if again is None:
         return PolicyError(
             f"{name} failed at step {step:,}: {error}. As plain Python the same call does not fail; "
@@ -37,15 +41,21 @@ def kernel_fault(policy: Any, state: Any, fault: Any, step: int, error: Exceptio
     return PolicyError(f"{name}, at step {step:,}, {_told(again)}{_where(again)}")
 
 
-def compile_fault(policy: Any, state: Any, error: Exception) -> PolicyError:
+def compile_fault(policy: Any, others: Any, state: Any, error: Exception) -> PolicyError:
     """The kernels can't be compiled. If they fail as Python as well, that is what is told."""
     name = type(policy).__name__
-    for kernel, again in (("select", _select_again(policy, state)), ("update", _update_again(policy, state, 0, 0.5))):
+    tried = [(f"{name}.select", _select_again(policy, state)), (f"{name}.update", _update_again(policy, state, 0, 0.5))]
+    tried += [(f"{type(other).__name__}.draw", _draw_again(other, 0.5)) for other in others]
+    for kernel, again in tried:
         if isinstance(again, PolicyError):  # of select, which returned no arm
             return again
         if again is not None:
-            return PolicyError(f"{name}.{kernel} {_told(again)}{_where(again)}")
-    cause, where = _numba_says(str(error))
+            return PolicyError(f"{kernel} {_told(again)}{_where(again)}")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # numba writes in colours wherever colorama is installed
+    if no_arm := re.search(re.escape(NO_ARM) + ".*", text):
+        return PolicyError(f"{name}.select {no_arm[0]}")
+    name = " or ".join(type(one).__name__ for one in (policy, *others) if not is_ours(type(one))) or name
+    cause, where = _numba_says(text)
     return PolicyError(
         f"{name} cannot be compiled, because numba knows only a part of Python: {cause}{where}; change "
         "that, or drop the base class Policy to run it as plain Python"
@@ -60,6 +70,15 @@ def _select_again(policy: Any, state: Any) -> Exception | None:
     for number in range(TRIES):
         try:
             select(policy, state, np.random.default_rng(number))
+        except Exception as error:
+            return error
+    return None
+
+
+def _draw_again(noise: Any, mean: float) -> Exception | None:
+    for number in range(TRIES):
+        try:
+            float(noise.draw(mean, np.random.default_rng(number)))
         except Exception as error:
             return error
     return None
@@ -112,7 +131,6 @@ def _array(frame: traceback.FrameSummary) -> str:
 def _numba_says(text: str) -> tuple[str, str]:
     """The innermost cause of numba's message, and the last line of theirs that it names."""
     package = str(Path(__file__).parent)
-    text = re.sub(r"\x1b\[[0-9;]*m", "", text)  # numba writes in colours wherever colorama is installed
     places = [
         (match.start(), match[1], int(match[2]), match[3])
         for match in re.finditer(r'File "([^"]+)", line (\d+):\n(?:.*\n)*?\s*(?:<source elided>\n)?(.*)', text)

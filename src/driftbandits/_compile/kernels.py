@@ -18,7 +18,7 @@ import operator
 import threading
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
 
@@ -27,7 +27,7 @@ import numpy as np
 from numba.core import types
 
 from driftbandits._common.checks import shown
-from driftbandits._compile.digest import code_digest, machinery_digest, reached
+from driftbandits._compile.digest import Jitted, code_digest, machinery_digest, reached
 from driftbandits._compile.lowlevel import borrow, forget_machine_code, layouts_known, overloaded
 from driftbandits.errors import InputError, PolicyError
 
@@ -77,11 +77,9 @@ class Compiled:
         with _lock:
             digest = _kernels_digest(cls)
             if "Numbers" not in cls.__dict__ or cls.Numbers.digest != digest:
-                if not is_dataclass(cls):
-                    raise InputError(f"{cls.__name__} must be a dataclass: write @dataclass(frozen=True) above it")
                 if "Numbers" in cls.__dict__:
                     forget_machine_code(item for item in reached(_kernels(cls)) if isinstance(item, FunctionType))
-                names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]
+                names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]  # type: ignore[arg-type]
                 made = _NAMEDTUPLE("Numbers", names)
                 # Pickled by reference, so that numba's cache finds the same class in the next process.
                 made.__module__, made.__qualname__ = cls.__module__, f"{cls.__qualname__}.Numbers"
@@ -91,9 +89,19 @@ class Compiled:
 
     def compiled(self) -> Any:
         """This object as compiled code sees it."""
+        check_frozen(self)
         made = self.numbers_class()
         kinds = {field.name: _NUMBERS.get(_type_name(field.type)) for field in fields(self)}  # type: ignore[arg-type]
         return made(*[kind(getattr(self, name)) for name, kind in kinds.items() if kind])
+
+
+def check_frozen(thing: Any) -> None:
+    """What kernels could change in ``self`` would be lost, or shared by runs that should not know of each other."""
+    given = getattr(thing, "__dataclass_params__", None)
+    if given is None or not given.frozen:
+        raise InputError(
+            f"{type(thing).__name__} must be a dataclass that is frozen: write @dataclass(frozen=True) above it"
+        )
 
 
 def is_ours(owner: type) -> bool:
@@ -118,6 +126,8 @@ def _digest_of_ours(owner: type) -> str:
     return code_digest(_kernels(owner))
 
 
+NO_ARM = "must return the number of an arm, a whole number as in return int(arm)"
+
 # The generic verbs. In Python they call the method; in compiled code they become it.
 
 
@@ -125,12 +135,9 @@ def select(policy: Any, state: Any, rng: np.random.Generator) -> int:
     """The arm that ``policy`` pulls next."""
     arm = policy.select(state, rng)
     try:
-        return operator.index(arm)
+        return int(arm) if isinstance(arm, np.bool_) else operator.index(arm)
     except TypeError:
-        raise PolicyError(
-            f"{type(policy).__name__}.select must return the number of an arm, a whole number as in return int(arm); "
-            f"it returned {shown(arm)}"
-        ) from None
+        raise PolicyError(f"{type(policy).__name__}.select {NO_ARM}; it returned {shown(arm)}") from None
 
 
 def update(policy: Any, state: Any, arm: int, reward: float) -> None:
@@ -169,10 +176,25 @@ def _method(owner: type, name: str) -> Any:
     return kernel(getattr(owner, name))
 
 
+def _as_arm(arm: Any) -> Any:
+    return arm
+
+
+@overloaded(_as_arm)
+def _overloaded_as_arm(arm: Any) -> Any:
+    """As in Python: compiled, 0.5 would be arm 0 in one loop, and what can't be compiled in another."""
+    if isinstance(arm, types.Integer):
+        return lambda arm: arm
+    if isinstance(arm, types.Boolean):
+        return lambda arm: int(arm)
+    found = "None on one of its paths" if isinstance(arm, types.Optional) else f"a number of type {arm}"
+    raise numba.core.errors.TypingError(f"{NO_ARM}; it returns {found}")
+
+
 @overloaded(select)
 def _select(policy: Any, state: Any, rng: Any) -> Any:
     method = _method(policy.instance_class.owner, "select")
-    return lambda policy, state, rng: method(policy, state, rng)
+    return lambda policy, state, rng: _as_arm(method(policy, state, rng))
 
 
 @overloaded(update)
@@ -285,6 +307,17 @@ def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...], digest: s
         return numba.njit(boundscheck=checked, **_ENTRY_OPTIONS)(function)
 
 
+def _refuse_jitted(owners: tuple[type, ...]) -> None:
+    """What numba.njit compiles is not checked with its caller, and may write anywhere."""
+    for owner in owners:
+        for item in reached(_kernels(owner)):
+            if isinstance(item, Jitted):
+                raise PolicyError(
+                    f"{owner.__name__} calls {item.name}, which numba.njit compiles without a check of its indices: "
+                    "write @driftbandits.kernel above it in place of @numba.njit"
+                )
+
+
 def entry(
     maker: Callable[[str], Any], owners: tuple[type, ...], arguments: tuple[Any, ...], checked: bool
 ) -> Callable[..., Any]:
@@ -296,7 +329,11 @@ def entry(
     work; the caller must pass the same types again.
     """
     digests = [_kernels_digest(owner) for owner in owners]
-    digest = code_digest([maker, machinery_digest(), *digests, str(checked), str(layouts_known())])
+    if checked:
+        _refuse_jitted(owners)
+    # Machine code knows the fields of a policy and of a State by their places, which an edit may change.
+    places = str([getattr(argument, "_fields", ()) for argument in arguments])
+    digest = code_digest([maker, machinery_digest(), *digests, places, str(checked), str(layouts_known())])
     dispatcher = _dispatcher(maker, owners, digest, checked)
     types_given = tuple(numba.typeof(argument) for argument in arguments)
     try:

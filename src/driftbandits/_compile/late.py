@@ -13,7 +13,7 @@ import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD
 from driftbandits._compile.kernels import blame, borrowed, draw, kernel, mark, select, update
-from driftbandits._compile.loops import CHOOSING, WRONG_ARM, WRONG_REWARD
+from driftbandits._compile.loops import CHOOSING, DRAWING, WRONG_ARM, WRONG_REWARD
 
 NOBODY = -1
 """In place of an arm or a step: there is none."""
@@ -135,6 +135,7 @@ def make_late(digest: str) -> Callable[..., Any]:
                 if arm < 0 or arm >= n_arms:
                     return blame(fault, step, arm, 0.0, WRONG_ARM)
                 arm = unknown_arm(arm, step - at.come, known)
+            mark(fault, step, DRAWING, means[step, arm])
             reward = draw(noise, means[step, arm], noise_rng)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)

@@ -25,8 +25,8 @@ TALLY = np.dtype(
 PROGRESS = np.dtype([("step", "i8"), ("wanted", "i8"), ("events", "i8")], align=True)
 """How far a run is that is written down; ``record`` continues from it."""
 
-CHOOSING = -1
-"""In place of an arm, while one is being chosen."""
+CHOOSING, DRAWING = -1, -2
+"""In place of an arm, while one is being chosen; while its reward is drawn, with the mean in place of the reward."""
 WRONG_ARM, WRONG_REWARD = -1, -2
 """Loops return these when the policy chose an arm that does not exist, or the noise drew no usable number."""
 
@@ -61,6 +61,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
             arm = select(policy, held, rng)
             if arm < 0 or arm >= n_arms:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
+            mark(fault, step, DRAWING, means[step, arm])
             reward = draw(noise, means[step, arm], scatter)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
@@ -121,6 +122,7 @@ def make_record(digest: str) -> Callable[..., Any]:
             wanted = CHOOSING
             if arm < 0 or arm >= len(places) or places[arm] == CHOOSING:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
+            mark(fault, step, DRAWING, means[step, places[arm]])
             reward = draw(noise, means[step, places[arm]], scatter)
             if not abs(reward) <= LARGEST_REWARD:
                 return blame(fault, step, arm, reward, WRONG_REWARD)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._compile.faults import compile_fault, kernel_fault
-from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, compiling, entry, is_ours
+from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_frozen, compiling, entry, is_ours
 from driftbandits._compile.loops import (
     COUNT_FROM_NOW,
     WRONG_ARM,
@@ -46,15 +47,18 @@ class Stage(NamedTuple):
     stop: int
 
 
-def usual_mode(policy: Any) -> Mode:
-    """Plain objects are interpreted. Of kernels only those of this package, which its tests check, go unchecked."""
+def usual_mode(policy: Any, *others: Any) -> Mode:
+    """Plain objects are interpreted. Of kernels only those of this package, which its tests check, go unchecked.
+
+    ``others`` are other objects whose kernels are compiled with the policy's: the noise.
+    """
     if not isinstance(policy, Compiled) or not compiling():
         return "interpreted"
-    played = type(policy.stage(0).policy)  # type: ignore[attr-defined]
+    played = [policy.stage(0).policy, *others]  # type: ignore[attr-defined]
     wanted = os.environ.get(CHECKS, "")
     if wanted not in ("", "0", "1"):
         raise InputError(f"{CHECKS} must be 1 (check everybody's indices) or 0 (nobody's); got {wanted!r}")
-    checked = wanted == "1" if wanted else not is_ours(played)
+    checked = wanted == "1" if wanted else not all(is_ours(type(one)) for one in played)
     return "checked" if checked else "compiled"
 
 
@@ -194,7 +198,7 @@ class Player:
         except Exception as error:
             if not self._grows:
                 raise
-            raise kernel_fault(self.stage.policy, self.state, self._fault, self._step_of(maker), error) from None
+            raise self._failure(maker, others, error) from None
         if answer < 0:
             self._refuse(answer, self._step_of(maker), others)
         return answer  # type: ignore[no-any-return]
@@ -241,9 +245,17 @@ class Player:
         except InputError:
             raise
         except Exception as error:  # numba raises KeyError and others for what it does not find
-            raise compile_fault(policy, self.state, error) from None
+            raise compile_fault(policy, others, self.state, error) from None
         self._loops[maker] = made
         return made
+
+    def _failure(self, maker: Callable[[str], Any], others: tuple[Any, ...], error: Exception) -> PolicyError:
+        policy = self.stage.policy
+        if self.mode == "compiled":  # where nothing is written down
+            return PolicyError(
+                f"{type(policy).__name__} failed: {error}. It ran without checks; with {CHECKS}=1 it tells where"
+            )
+        return kernel_fault(policy, others, self.state, self._fault, self._step_of(maker), error)
 
     def _step_of(self, maker: Callable[[str], Any]) -> int:
         """The number of the step that a loop was at, counted from 1."""
@@ -275,6 +287,8 @@ def _check_policy(policy: Any) -> None:
             f"a policy is an object with the methods init, select and update, such as UCB1(); got {shown(policy)}, "
             f"which has no {missing[0]}"
         )
+    if isinstance(policy, Compiled):
+        check_frozen(policy)
 
 
 def _check_state(policy: Any, state: Any) -> None:
@@ -284,4 +298,16 @@ def _check_state(policy: Any, state: Any) -> None:
         raise PolicyError(
             f"{type(policy).__name__}.init must return a NamedTuple of numpy arrays of numbers, such as "
             f"db.records(n_arms, pulls='i8', total='f8') makes; got {shown(state)}"
+        )
+    for (name, array), (other, second) in combinations(state._asdict().items(), 2):
+        if np.may_share_memory(array, second):
+            raise PolicyError(
+                f"{type(policy).__name__}.init made {name} and {other} of the same memory, which copies and snapshots "
+                "would not be: make each an array of its own"
+            )
+    event = getattr(state, "event", None)
+    if event is not None and (event.shape != (1,) or "count" not in (event.dtype.names or ())):
+        raise PolicyError(
+            f"{type(policy).__name__}.init made a field event of another form than db.records(1, count='i8', ...), "
+            "length 1 with a column count: call the field something else if it holds no events"
         )

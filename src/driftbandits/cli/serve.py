@@ -115,11 +115,14 @@ def create(
     """
     import time
 
-    expires = None if days is None else time.time() + 86_400 * days
+    from driftbandits.errors import InputError
+
+    if days is not None and not days > 0:
+        raise InputError(f"--days must be more than 0, or left out for a token without an end; got {days:g}")
     opened = open_store(store)
-    secret = opened.add_token(name, scope, expires=expires, experiments=experiment)
-    opened.note("command line", "token created", None, {"name": name, "scope": scope})
-    print(secret)
+    expires = None if days is None else time.time() + 86_400 * days
+    audit = by_command("token created", details={"name": name, "scope": scope})
+    print(opened.add_token(name, scope, expires=expires, experiments=experiment, audit=audit))
 
 
 @token.command(name="list")
@@ -129,7 +132,7 @@ def list_tokens(*, store: str | None = None) -> None:
 
     from driftbandits._common.tables import print_table
 
-    opened = open_store(store)
+    opened = open_store(store, existing=True)
     rows = [
         {
             "name": each.name,
@@ -158,9 +161,8 @@ def revoke(name: str, *, store: str | None = None) -> None:
     store
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
-    opened = open_store(store)
-    opened.revoke_token(name)
-    opened.note("command line", "token revoked", None, {"name": name})
+    opened = open_store(store, existing=True)
+    opened.revoke_token(name, by_command("token revoked", details={"name": name}))
     print(f"revoked {name}")
 
 
@@ -169,6 +171,13 @@ def open_store(url: str | None, existing: bool = False) -> Any:
     from driftbandits.store import Store
 
     return Store(settings({}).store if url is None else url, existing=existing)
+
+
+def by_command(did: str, experiment: str | None = None, details: Any = None) -> Any:
+    """What a command writes into the audit log."""
+    from driftbandits.store import AuditEntry
+
+    return AuditEntry("command line", did, experiment, details)
 
 
 def sqlite_file(url: str | None) -> Path:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from driftbandits.cli.serve import open_store, sqlite_file
+from driftbandits.cli.serve import by_command, open_store, sqlite_file
 
 store = App(name="store", help="Upkeep of a Store: check, repair, backup, keep, prune, compact, erase, delete.")
 
@@ -147,7 +147,7 @@ def backup_store(file: Path, *, store: StoreURL = None) -> None:
 def keep_events(id: str, time: str, *, store: StoreURL = None) -> None:
     """Say for how long an experiment's events are kept. Older ones are erased; what was learnt from them stays.
 
-    A service erases them within the hour; without one, ``driftbandits store prune`` does.
+    A service erases them every hour, a day of the log at a time; ``driftbandits store prune`` does so at once.
 
     Parameters
     ----------
@@ -162,8 +162,7 @@ def keep_events(id: str, time: str, *, store: StoreURL = None) -> None:
     from driftbandits._common.durations import seconds_of
 
     opened, seconds = open_store(store, existing=True), seconds_of(time)
-    opened.set_keep(id, seconds)
-    opened.note("command line", "changed", id, {"keep": seconds})
+    opened.describe(id, keep=seconds, audit=by_command("changed", id, {"keep": seconds}))
     print(f"{id}: events are kept {'for ever' if seconds is None else f'for {time}'}")
 
 
@@ -179,19 +178,24 @@ def prune_store(*, archive: Path | None = None, store: StoreURL = None) -> None:
         Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
         sqlite:///driftbandits.db, unless given.
     """
+    from datetime import UTC, datetime
+
     opened = open_store(store, existing=True)
     kept = [each.id for each in opened.experiments() if each.keep is not None]
     for id in kept:
         pruned = opened.prune(id, archive)
         written = f", written to {pruned.archive}" if pruned.archive else ""
-        print(f"{id}: erased {pruned.decisions:,} Decisions{written}")
+        until = datetime.fromtimestamp(opened.clock() - opened.experiment(id).keep, UTC)
+        print(f"{id}: erased {pruned.decisions:,} Decisions of before {until:%Y-%m-%d %H:%M} UTC{written}")
     if not kept:
         print("every experiment keeps its events for ever: driftbandits store keep ID 90d says otherwise")
 
 
 @store.command(name="compact")
 def compact_store(*, store: StoreURL = None) -> None:
-    """Give back the room of what was deleted. A service can't write meanwhile: stop it, if the Store is large.
+    """Give back the room of what was erased and deleted. All is written anew, which needs as much room again.
+
+    A service can't write meanwhile: stop it, if the Store is large.
 
     Parameters
     ----------
@@ -222,9 +226,8 @@ def erase_unit(unit: str, *, experiment: str | None = None, store: StoreURL = No
     """
     opened = open_store(store, existing=True)
     for each in opened.experiments() if experiment is None else [opened.experiment(experiment)]:
-        erased = opened.erase(opened.acquire(each.id), unit)
+        erased = opened.erase(opened.acquire(each.id), unit, by_command("erased", each.id))
         opened.release(erased.writer)
-        opened.note("command line", "erased", each.id, {"decisions": erased.decisions})
         print(f"{each.id}: erased {erased.unit} from {erased.decisions:,} Decisions")
 
 
@@ -250,6 +253,5 @@ def delete_experiment(id: str, *, confirm: str = "", store: StoreURL = None) -> 
         raise InputError(
             f"this deletes {experiment.last_seq:,} events of {id!r} for ever; if you mean it, add --confirm {id}"
         )
-    opened.delete(opened.acquire(id))
-    opened.note("command line", "deleted", id)
+    opened.delete(opened.acquire(id), by_command("deleted", id))
     print(f"deleted {id}")

@@ -12,12 +12,14 @@ from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN, HELD, Decision, Outcome, TooOldError, id_of, step_of
 from driftbandits.live.eras import learner_of
 from driftbandits.live.learners import ON, REMOVED, Learner
-from driftbandits.policies._parts.belief import Belief, Snooze
+from driftbandits.policies._parts.belief import Belief, Snooze, among
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
 
 RECENT = 100
+DRAWN = 1000
+"""Draws that the probabilities of a choice are estimated from."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Explanation:
     test.
     ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
     keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms; of an
-    arm that was given again it is that of its first choice.
+    arm that was given again it is that of its first choice. Arms of which nothing is known take turns, all alike.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
     ``late``: silence is weighed by its age, so that the policy's intervals are too narrow while data is young: by a
     factor of up to 1/sqrt(1 - p) where a share p converts.
@@ -155,16 +157,17 @@ def _explain_choice(
     ``phase`` is what it is for reasons that are not the policy's.
     """
     past = learner.past(learnt)
-    belief = past.stage.policy.belief(past.state)
+    belief = among(past.stage.policy.belief(past.state), list(map(learner.is_on, range(learner.n_arms))))
     source = "policy"
     if belief.estimate is None:
         belief, source = (
             _recent(belief, learner.rewards_before(learnt, RECENT)),
             f"the last {RECENT} rewards of each arm",
         )
-    shares, crossing = learner.shares(learnt), belief.crossing
+    shares, crossing = learner.shares(learnt, DRAWN), belief.crossing
+    if phase is None and probability is None:
+        shares = _with_choice(learner, learnt, learner.places.index(arm), shares)
     own = [names[place] for place in learner.places]
-    all_on = all(map(learner.is_on, range(len(own))))  # else the gap may be one to an arm that can't be chosen
     snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
 
     def view(index: int, status: str) -> ArmView:
@@ -192,14 +195,25 @@ def _explain_choice(
         probability=learner.with_holdout(arm, float(shares[learner.places.index(arm)]))
         if probability is None
         else probability,
-        gap=last.gap if last else belief.gap if all_on else None,
-        threshold=belief.threshold if all_on and not last else None,
+        gap=last.gap if last else belief.gap,
+        threshold=None if last else belief.threshold,
         window=last.window if last else belief.window,
         until=last.until if last else None,
         source=source,
         arms=tuple(view(index, status) for index, status in enumerate(statuses) if status != REMOVED),
         overtaking=crossing and Overtaking(own[crossing.arm], own[crossing.other], crossing.steps),
     )
+
+
+def _with_choice(learner: Learner, learnt: int, chosen: int, shares: Any) -> Any:
+    """Shares of draws in none of which the choice was made: what happened had a probability."""
+    if shares[chosen] > 0.0:
+        return shares
+    unknown = [learner.is_on(place) and not known for place, known in enumerate(learner.rewards_before(learnt, 1))]
+    if unknown[chosen]:  # such arms take turns, while their first rewards don't come
+        return np.array(unknown) / sum(unknown)
+    shares[chosen] = 1 / (DRAWN + 1)  # the choice was one draw more
+    return shares / shares.sum()
 
 
 def _recent(belief: Belief, rewards: list[list[float]]) -> Belief:

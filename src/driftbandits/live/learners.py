@@ -14,7 +14,7 @@ from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
 from driftbandits.errors import PolicyError
 from driftbandits.live.past import Past, copy_of
-from driftbandits.policies._parts.belief import Belief
+from driftbandits.policies._parts.belief import Belief, among
 from driftbandits.policies._parts.changing_arms import RECENT, learn_in_turn, with_arms
 from driftbandits.policies.base import Policy, State
 
@@ -141,6 +141,7 @@ class Learner:
         """What the policy thinks of the Session's arms, or forecasts; nothing of those that it does not know."""
         policy = player.stage.policy
         found: Belief = policy.forecast(player.state, ahead) if ahead else policy.belief(player.state)
+        found = among(found, self._on.tolist())
         if self.places == list(range(n_arms)):
             return found
         spread: dict[str, Any] = {}
@@ -230,7 +231,7 @@ class Learner:
         """Each arm's last rewards, at most ``most``, among the remembered ones of the first ``learnt`` updates."""
         return self._past.rewards_before(learnt, most, self.n_arms)
 
-    def shares(self, learnt: int, draws: int = 1000) -> Any:
+    def shares(self, learnt: int, draws: int) -> Any:
         """The probability with which each arm is chosen after so many updates, as its share of so many draws."""
         if self.forced is not None:
             return np.arange(self.n_arms) == self._place_of[self.forced]

@@ -22,6 +22,9 @@ class Lift(NamedTuple):
 
     ``policy`` and ``holdout`` are the two means and ``rewards``, ``held_out`` how many rewards they are of. All but the
     counts are None while there are fewer than 20 rewards of either.
+
+    ``unknown``: Decisions of the same time without a reward, because they wait or were dropped. Where only successes
+    are told, these are failures that are not counted yet, of both groups: while they are many, the lift is too near 0.
     """
 
     lift: float | None
@@ -31,6 +34,7 @@ class Lift(NamedTuple):
     holdout: float | None
     rewards: int
     held_out: int
+    unknown: int = 0
 
 
 class Strata:
@@ -114,8 +118,12 @@ def lift_of(session: Session) -> Lift:
     Rewards come late there, and failures later than successes: of young Decisions only successes are known, of both
     groups alike, which would hide the lift. What is left out for now is at most a timeout old.
     """
-    waits = session.late and session.open
-    return session._strata.lift(next(iter(session._open.values()))[0].step if waits else math.inf)
+    if session.late:  # up to the oldest open one all are known
+        return session._strata.lift(next((asked.step for asked, _ in session._open.values()), math.inf))
+    found = session._strata.lift()
+    ends = [*(first for first, _ in session._holdouts[1:]), session.step + 1]
+    made = sum(end - first for (first, share), end in zip(session._holdouts, ends, strict=False) if share > 0.0)
+    return found._replace(unknown=made - found.rewards - found.held_out)
 
 
 def _counts(stretch: tuple[Any, Any]) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.threads import GoOn, in_threads
 from driftbandits._compile.loops import TALLY, make_advance
-from driftbandits._compile.player import Mode, Player
+from driftbandits._compile.player import Mode, Player, usual_mode
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.changing import Played, check_arms_on, first_arms, play_steps, rehearse_change
@@ -61,7 +61,8 @@ class Job:
         ahead = min(self.instance.horizon, COMPILED_CHUNK)
         check_arms_on(self.policy, self.instance)
         first = first_arms(self.policy, self.instance)
-        player = Player(self.policy, len(first), lambda step: own, ahead, self.mode)
+        mode = self.mode or usual_mode(self.policy, self.noise)
+        player = Player(self.policy, len(first), lambda step: own, ahead, mode)
         self._play(player, 0, own, lambda steps: True, stop=0)
         rehearse_change(player, self.instance, own)
         self._model.append(player)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_seed, check_whole
-from driftbandits._compile.player import Player
+from driftbandits._compile.player import Player, usual_mode
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Gaussian, Noise, check_noise
@@ -47,7 +47,8 @@ def trajectory(
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     check_arms_on(policy, instance)
     ahead = min(instance.horizon, COMPILED_CHUNK)
-    player = Player(policy, len(first_arms(policy, instance)), lambda step: own, ahead)
+    mode = usual_mode(policy, noise)
+    player = Player(policy, len(first_arms(policy, instance)), lambda step: own, ahead, mode)
     played = play_steps(player, instance, noise, noise_rng, own, chunk=instance.horizon)
     assert played is not None
     return Trajectory(played.arms, played.rewards)

@@ -19,13 +19,14 @@ A service, which has many experiments and commits for all of them at once, uses 
   at the end.
 - ``append([(writer, events), ...])``: one transaction for all, on disk when it returns. A writer that was taken over
   gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
-  ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction.
+  ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction,
+  and so does an ``AuditEntry``: who did it, for ``deeds``.
 - ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.
 - ``correct(writer, [(step, reward), ...])`` puts other rewards in the place of those told, and folds the log anew;
   ``delete(writer)`` erases an experiment.
 - ``events``, ``amended``, ``reward``, ``outcomes``, ``explain``, ``export``, ``stream`` read the log; that needs no
   writer.
-- ``set_keep``, ``prune``: for how long events are kept, and erasing those that are older.
+- ``describe(id, keep=...)``, ``prune``: for how long events are kept, and erasing those that are older.
 - ``check``, ``repair``, ``backup``, ``compact`` and ``try_to_write`` are for whoever runs the database.
 - ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
   ``save_view``.
@@ -57,6 +58,7 @@ from driftbandits.store.errors import (
 
 with needs("serve", "a Store"):
     from driftbandits.store.answers import Answer
+    from driftbandits.store.audit import AuditEntry
     from driftbandits.store.experiments import Experiment
     from driftbandits.store.store import Store
     from driftbandits.store.tokens import Token
@@ -64,6 +66,7 @@ with needs("serve", "a Store"):
 
 __all__ = [
     "Answer",
+    "AuditEntry",
     "BusyError",
     "DamagedStoreError",
     "Experiment",

@@ -5,14 +5,26 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import Connection, Select, insert, select
 
 from driftbandits.store.database import Database
 from driftbandits.store.schema import audit
 
 
+class AuditEntry(NamedTuple):
+    """What someone does: ``who`` is a token's name, ``details`` what was given.
+
+    It is written in one transaction with what it tells of: one is never without the other, whenever a process dies.
+    """
+
+    who: str
+    did: str
+    experiment: str | None = None
+    details: Any = None
+
+
 class Deed(NamedTuple):
-    """What someone did: ``who`` is a token's name, ``details`` what was given."""
+    """What someone did, by its number."""
 
     number: int
     time: float
@@ -27,12 +39,6 @@ class Audit:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    def note(self, who: str, did: str, experiment: str | None, details: Any) -> None:
-        """One more."""
-        row = {"time": self._database.clock(), "who": who, "did": did, "experiment": experiment}
-        with self._database.writing() as connection:
-            connection.execute(insert(audit), row | {"details": None if details is None else json.dumps(details)})
 
     def listed(self, after: int, limit: int) -> list[Deed]:
         """So many behind number ``after``."""
@@ -51,3 +57,10 @@ class Audit:
             Deed(row.number, row.time, row.who, row.did, row.experiment, row.details and json.loads(row.details))
             for row in rows
         ]
+
+
+def record(connection: Connection, time: float, entry: AuditEntry | None) -> None:
+    """Add one, if there is one, to a transaction."""
+    if entry is not None:
+        details = None if entry.details is None else json.dumps(entry.details)
+        connection.execute(insert(audit), entry._asdict() | {"time": time, "details": details})

@@ -20,6 +20,7 @@ from driftbandits.live.decisions import ArmChanged, Changed, LateSwitched, Polic
 from driftbandits.live.learners import ON
 from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
+from driftbandits.store.audit import AuditEntry, record
 from driftbandits.store.database import Database
 from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError
 from driftbandits.store.schema import experiments, folded, writers
@@ -113,6 +114,7 @@ class Experiments:
         drift: float | None,
         keep: float | None,
         answer: Callable[[Experiment], Answer] | None,
+        audit: AuditEntry | None,
     ) -> Experiment:
         """Declare an experiment that begins as this Session; with ``answer``, also what is answered to its creator."""
         check_id(id)
@@ -145,6 +147,7 @@ class Experiments:
             created = _experiment(connection.execute(EVERYTHING.where(experiments.c.key == key)).one())
             if answer is not None:
                 self._answers.keep(connection, [(NO_EXPERIMENT, answer(created))])
+            record(connection, created.created, audit)
         return created
 
     def listed(self, after: str, limit: int | None) -> list[Experiment]:
@@ -163,38 +166,39 @@ class Experiments:
             raise self._unknown(id)
         return _experiment(row)
 
-    def set_status(self, id: str, status: str) -> None:
+    def set_status(self, id: str, status: str, audit: AuditEntry | None) -> None:
         """One of STATUSES."""
-        if not isinstance(id, str):
-            raise self._unknown(id)
         if not isinstance(status, str) or status not in STATUSES:
             raise InputError(f"status must be one of {', '.join(STATUSES)}; got {shown(status)}")
-        with self._database.writing() as connection:
-            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(status=status))
-        if not changed.rowcount:
-            raise self._unknown(id)
+        self._update(id, {"status": status}, audit)
 
-    def describe(self, id: str, title: str | None, drift: float | EllipsisType | None) -> None:
-        """Another title, or another declared drift; None and ... leave what is there."""
+    def describe(
+        self,
+        id: str,
+        title: str | None,
+        drift: float | EllipsisType | None,
+        keep: float | EllipsisType | None,
+        audit: AuditEntry | None,
+    ) -> None:
+        """Another title, declared drift, or time that events are kept; a title None and ... leave what is there."""
         values: dict[str, Any] = {}
         if title is not None:
             values["title"] = _check_title(title)
         if not isinstance(drift, EllipsisType):
             values["drift"] = None if drift is None else check_drift(drift)
-        with self._database.writing() as connection:
-            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(**values))
-        if not changed.rowcount:
-            raise self._unknown(id)
+        if not isinstance(keep, EllipsisType):
+            values["keep"] = check_keep(keep)
+        if values:
+            self._update(id, values, audit)
 
-    def set_keep(self, id: str, keep: float | None) -> None:
-        """For how many seconds events are kept; None: for ever."""
+    def _update(self, id: str, values: dict[str, Any], audit: AuditEntry | None) -> None:
         if not isinstance(id, str):
             raise self._unknown(id)
-        keep = check_keep(keep)
         with self._database.writing() as connection:
-            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(keep=keep))
-        if not changed.rowcount:
-            raise self._unknown(id)
+            changed = connection.execute(update(experiments).where(experiments.c.id == id).values(**values))
+            if not changed.rowcount:
+                raise self._unknown(id)
+            record(connection, self._database.clock(), audit)
 
     def _unknown(self, id: str) -> UnknownExperimentError:
         return UnknownExperimentError(f"there is no experiment {shown(id)} in {self._database.url}")

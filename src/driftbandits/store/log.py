@@ -6,6 +6,7 @@ Asks, rewards and settlements are in ``events``, the rare others in ``changes``;
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import merge
@@ -121,6 +122,13 @@ class Log:
         )
         rows = connection.execute(statement if until is None else statement.where(changes.c.seq <= until))
         return [Correction(*row) for row in rows]
+
+    def begins(self, experiment: Experiment) -> float:
+        """The time of the first event that is not folded; never, if there is none."""
+        statement = select(events.c.time).where(events.c.experiment == experiment.key, events.c.seq > experiment.folded)
+        with self._database.reading() as connection:
+            found = connection.execute(statement.order_by(events.c.seq).limit(1)).scalar_one_or_none()
+        return math.inf if found is None else float(found)
 
     def last_before(self, experiment: Experiment, time: float) -> int:
         """The last event that is older; time grows along the log, so it is found by halving."""

@@ -30,11 +30,15 @@ ROWS = 10_000
 
 
 class Pruned(NamedTuple):
-    """How many events were folded, how many Decisions erased, and the file with them, if one was asked for."""
+    """How many events were folded, how many Decisions erased, and the file with them, if one was asked for.
+
+    ``left``: of how many seconds of the log events are still there that are older than the experiment keeps.
+    """
 
     events: int
     decisions: int
     archive: Path | None
+    left: float = 0.0
 
 
 class _ChangedMeanwhileError(DriftbanditsError):
@@ -47,11 +51,13 @@ class Retention:
     def __init__(self, database: Database, log: Log, history: History) -> None:
         self._database, self._log, self._history = database, log, history
 
-    def prune(self, experiment: Experiment, archive: Path | None) -> Pruned:
+    def prune(self, experiment: Experiment, archive: Path | None, most: float) -> Pruned:
         """Fold and erase; with ``archive``, a folder, the Decisions are in a Parquet file there before that."""
-        seq = experiment.folded
+        seq, left = experiment.folded, 0.0
         if experiment.keep is not None:
-            seq = self._log.last_before(experiment, self._database.clock() - experiment.keep)
+            wanted = self._database.clock() - experiment.keep
+            until = min(wanted, self._log.begins(experiment) + most)
+            seq, left = self._log.last_before(experiment, until), wanted - until
         file, epoch = None, self._epoch(experiment.key)
         if seq > experiment.folded:
             if archive is not None:
@@ -65,7 +71,7 @@ class Retention:
                     self._fold(experiment, seq, epoch, archived)
             except _ChangedMeanwhileError:
                 return Pruned(0, 0, None)  # the next time is soon enough
-        return Pruned(seq - experiment.folded, self._erase(experiment.key, seq) if seq else 0, file)
+        return Pruned(seq - experiment.folded, self._erase(experiment.key, seq) if seq else 0, file, left)
 
     def _fold(self, experiment: Experiment, seq: int, epoch: int, archived: ExitStack) -> None:
         """Write the Session after ``seq`` events, with all rewards as they are known now."""

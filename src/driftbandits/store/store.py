@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session
 from driftbandits.policies import Policy
 from driftbandits.store.answers import Answer, Answers
-from driftbandits.store.audit import Audit, Deed
+from driftbandits.store.audit import Audit, AuditEntry, Deed
 from driftbandits.store.database import Database
 from driftbandits.store.durable import DurableSession
 from driftbandits.store.errors import ExperimentExistsError
@@ -114,15 +115,17 @@ class Store:
         drift: float | None = None,
         keep: float | None = None,
         answer: Callable[[Experiment], Answer] | None = None,
+        audit: AuditEntry | None = None,
     ) -> Experiment:
         """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
 
         ``keep``: seconds after which ``prune`` erases events; never unless given. ``answer`` makes of the new
-        experiment what is kept under an idempotency key, in the same transaction.
+        experiment what is kept under an idempotency key, and ``audit`` says who created it: both are written in the
+        same transaction. So it is with every ``audit`` of the verbs below.
         """
         declared: dict[str, Any] = {"timeout": timeout, "default_reward": default_reward, "reward_range": reward_range}
         session = Session(policy, arms, seed, **declared, explore=explore, sticky=sticky, late=late)
-        return self._experiments.create(id, session, title, drift, keep, answer)
+        return self._experiments.create(id, session, title, drift, keep, answer, audit)
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
         """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on."""
@@ -132,32 +135,39 @@ class Store:
         """One experiment; UnknownExperimentError if there is none of that id."""
         return self._experiments.find(id)
 
-    def set_status(self, id: str, status: str) -> None:
+    def set_status(self, id: str, status: str, audit: AuditEntry | None = None) -> None:
         """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
-        self._experiments.set_status(id, status)
+        self._experiments.set_status(id, status, audit)
 
-    def describe(self, id: str, *, title: str | None = None, drift: float | EllipsisType | None = ...) -> None:
-        """Another title, or another declared drift, which the drift alarm compares with; what is not given stays."""
-        if title is not None or drift is not ...:
-            self._experiments.describe(id, title, drift)
+    def describe(
+        self,
+        id: str,
+        *,
+        title: str | None = None,
+        drift: float | EllipsisType | None = ...,
+        keep: float | EllipsisType | None = ...,
+        audit: AuditEntry | None = None,
+    ) -> None:
+        """Another title, declared drift, which the drift alarm compares with, or time that events are kept.
 
-    def set_keep(self, id: str, keep: float | None) -> None:
-        """For how many seconds its events are kept; None: for ever. ``prune`` erases those that are older."""
-        self._experiments.set_keep(id, keep)
+        ``keep``: seconds, after which ``prune`` erases them; None: for ever. What is not given stays.
+        """
+        self._experiments.describe(id, title, drift, keep, audit)
 
-    def delete(self, writer: Writer) -> None:
+    def delete(self, writer: Writer, audit: AuditEntry | None = None) -> None:
         """Erase an experiment and all its data, for ever. Its id may be used again."""
-        self._writers.delete(writer)
+        self._writers.delete(writer, audit)
 
     # Upkeep
 
-    def prune(self, id: str, archive: str | os.PathLike[str] | None = None) -> Pruned:
+    def prune(self, id: str, archive: str | os.PathLike[str] | None = None, *, most: float = math.inf) -> Pruned:
         """Erase Decisions that were closed longer ago than the experiment keeps; what was learnt from them stays.
 
         Others may write meanwhile. With ``archive``, a folder, they are written to a Parquet file there first; a run
         that was cut short may write some of them again. The room is used for new events, or ``compact`` gives it back.
+        ``most``: seconds of the log, the oldest, that are erased in one call, so that a wrong clock does little harm.
         """
-        return self._retention.prune(self.experiment(id), None if archive is None else Path(archive))
+        return self._retention.prune(self.experiment(id), None if archive is None else Path(archive), most)
 
     def check(self) -> list[str]:
         """What is wrong with the database, a sentence each: damage, gaps in a log, a log that cannot be folded."""
@@ -205,30 +215,33 @@ class Store:
     def append(
         self,
         batches: Iterable[tuple[Writer, Sequence[Event]]],
-        answers: Iterable[tuple[Writer, Answer]] = (),
+        kept: Iterable[tuple[Writer, Answer | AuditEntry]] = (),
     ) -> None:
-        """Append events of many experiments, and answers to idempotency keys, in one transaction.
+        """Append events of many experiments, answers to idempotency keys and who did it, in one transaction.
 
         All is on disk when this returns. Otherwise FencedError names those that are no longer the writer, and nothing
         was written; or another StoreError: then nothing is known, and ``reload`` finds out.
         """
-        self._writers.append(batches, answers)
+        self._writers.append(batches, kept)
 
-    def correct(self, writer: Writer, corrections: Sequence[tuple[int, float | None]]) -> Writer:
+    def correct(
+        self, writer: Writer, corrections: Sequence[tuple[int, float | None]], audit: AuditEntry | None = None
+    ) -> Writer:
         """Correct the rewards of closed Decisions, each with its step; None retracts one, as if it had never come.
 
         The log keeps what was told first, and the correction. The Session is folded anew, from a snapshot before the
         first of these rewards; the new writer takes the place of the old one, which can write no more.
         """
-        return self._writers.correct(writer, corrections)
+        return self._writers.correct(writer, corrections, audit)
 
-    def erase(self, writer: Writer, unit: str) -> Erased:
+    def erase(self, writer: Writer, unit: str, audit: AuditEntry | None = None) -> Erased:
         """Erase what belongs to a unit: its hash and the metadata of its Decisions, in log, snapshots and memory.
 
         The Decisions stay, with nobody's name, and so does what was learnt. The new writer takes the place of the old
-        one, which can write no more. Exports, archives and backups of before are out of reach.
+        one, which can write no more. Exports, archives and backups of before are out of reach. The details of ``audit``
+        become how many Decisions it had.
         """
-        return self._writers.erase(writer, unit)
+        return self._writers.erase(writer, unit, audit)
 
     def snapshot(self, writer: Writer, taken: Snapshot | None = None) -> None:
         """Save a snapshot: ``taken`` by ``writer.snapshot()`` at any time since, or else now."""
@@ -325,21 +338,23 @@ class Store:
         return self._views.find(self.experiment(id).key)
 
     def add_token(
-        self, name: str, scope: str, *, expires: float | None = None, experiments: Sequence[str] | None = None
+        self,
+        name: str,
+        scope: str,
+        *,
+        expires: float | None = None,
+        experiments: Sequence[str] | None = None,
+        audit: AuditEntry | None = None,
     ) -> str:
         """A new token's secret, which is shown this once.
 
         ``expires``: seconds since 1970. ``experiments``: ids, or beginnings of ids that end in "*"; None for all.
         """
-        return self._tokens.add(name, scope, expires, experiments)
+        return self._tokens.add(name, scope, expires, experiments, audit)
 
     def token(self, secret: str) -> Token | None:
         """The token with that secret, if there is one that was not revoked."""
         return self._tokens.find(secret)
-
-    def note(self, who: str, did: str, experiment: str | None = None, details: Any = None) -> None:
-        """Note who did what, for ``deeds``."""
-        self._audit.note(who, did, experiment, details)
 
     def deeds(self, after: int = 0, limit: int = 1000) -> list[Deed]:
         """What was done to experiments, and by whom; so many behind that number."""
@@ -353,9 +368,9 @@ class Store:
         """All tokens, revoked ones too."""
         return self._tokens.all()
 
-    def revoke_token(self, name: str) -> None:
+    def revoke_token(self, name: str, audit: AuditEntry | None = None) -> None:
         """From now on the token is refused. Its name cannot be used again."""
-        self._tokens.revoke(name)
+        self._tokens.revoke(name, audit)
 
 
 def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits.errors import InputError
+from driftbandits.store.audit import AuditEntry, record
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import check_id
 from driftbandits.store.schema import tokens
@@ -52,7 +53,14 @@ class Tokens:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, name: str, scope: str, expires: float | None, experiments: Sequence[str] | None) -> str:
+    def add(
+        self,
+        name: str,
+        scope: str,
+        expires: float | None,
+        experiments: Sequence[str] | None,
+        audit: AuditEntry | None,
+    ) -> str:
         """A new one's secret."""
         if scope not in SCOPES:
             raise InputError(f"scope must be one of {', '.join(SCOPES)}; got {scope!r}")
@@ -72,6 +80,7 @@ class Tokens:
                 connection.execute(insert(tokens), row)
             except IntegrityError:
                 raise InputError(f"there is a token {name!r} already: choose another name") from None
+            record(connection, now, audit)
         return secret
 
     def find(self, secret: str) -> Token | None:
@@ -88,14 +97,17 @@ class Tokens:
             rows = connection.execute(select(tokens).order_by(tokens.c.name))
             return [_token(row) for row in rows]
 
-    def revoke(self, name: str) -> None:
-        """Note when it was revoked."""
+    def revoke(self, name: str, audit: AuditEntry | None) -> None:
+        """Write down when it was revoked."""
         with self._database.writing() as connection:
             known = connection.execute(select(tokens.c.name).where(tokens.c.name == name)).one_or_none()
-            good = tokens.c.name == name, tokens.c.revoked.is_(None)
-            connection.execute(update(tokens).where(*good).values(revoked=self._database.clock()))
-        if known is None:
-            raise InputError(f"there is no token {name!r}")
+            if known is None:
+                raise InputError(
+                    f"there is no token {name!r} in {self._database.url}: driftbandits token list shows all"
+                )
+            good, now = (tokens.c.name == name, tokens.c.revoked.is_(None)), self._database.clock()
+            if connection.execute(update(tokens).where(*good).values(revoked=now)).rowcount:
+                record(connection, now, audit)
 
 
 def _token(row: Row[Any]) -> Token:

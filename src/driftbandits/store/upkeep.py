@@ -16,7 +16,7 @@ from driftbandits.store.errors import DamagedStoreError, StoreError
 from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.history import History
 from driftbandits.store.log import Log
-from driftbandits.store.schema import changes, events
+from driftbandits.store.schema import changes, events, metadata
 
 FAR = 86_400.0
 """Seconds that no lease lasts."""
@@ -74,8 +74,10 @@ def backup(database: Database, path: str | os.PathLike[str]) -> None:
 
 
 def compact(database: Database) -> None:
-    """VACUUM, which both databases know; SQLite's log file is emptied too."""
+    """Write all tables anew; SQLite's log file is emptied too."""
     with database.alone() as driver:
-        driver.execute("VACUUM")
-        if not database.is_postgres:
+        if database.is_postgres:  # without FULL it keeps the room for itself; without names it takes others' tables too
+            driver.execute(f"VACUUM (FULL) {', '.join(metadata.tables)}")
+        else:
+            driver.execute("VACUUM")
             driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -20,6 +20,7 @@ from driftbandits.live.decisions import Asked, Corrected, Event, Outcome, Unknow
 from driftbandits.live.session import Session
 from driftbandits.live.units import hash_of
 from driftbandits.store.answers import CHUNK, Answer, Answers
+from driftbandits.store.audit import AuditEntry, record
 from driftbandits.store.database import Database
 from driftbandits.store.errors import BusyError, FencedError, StoreUnavailableError
 from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
@@ -121,7 +122,7 @@ class Writers:
             )
 
     def append(
-        self, batches: Iterable[tuple[Writer, Sequence[Event]]], answers: Iterable[tuple[Writer, Answer]]
+        self, batches: Iterable[tuple[Writer, Sequence[Event]]], kept: Iterable[tuple[Writer, Answer | AuditEntry]]
     ) -> None:
         """Move the ends of logs from where their writers know them to be, and write; all of it or nothing."""
         grouped: dict[Writer, list[Event]] = {}
@@ -147,8 +148,13 @@ class Writers:
             for event in grouped[writer]
             if type(event) is Asked and event.note is not None
         ]
-        kept = [(writer.experiment.key, answer) for writer, answer in answers]
-        if not moving and not kept:
+        answers, audited = [], []
+        for writer, each in kept:
+            if isinstance(each, Answer):
+                answers.append((writer.experiment.key, each))
+            else:
+                audited.append(each)
+        if not moving and not answers and not audited:
             return
         with self._database.writing() as connection:
             if moving:
@@ -161,12 +167,16 @@ class Writers:
                 self._log.insert_rare(connection, rare)
                 self._log.insert_notes(connection, noted)
             declared = {writer: redeclare(connection, writer.experiment, change) for writer, change in changed.items()}
-            self._answers.keep(connection, kept)
+            self._answers.keep(connection, answers)
+            for entry in audited:
+                record(connection, self._database.clock(), entry)
         for writer in moving:
             writer.seq += len(grouped[writer])
             writer.experiment = declared.get(writer, writer.experiment)
 
-    def correct(self, writer: Writer, corrections: Sequence[tuple[int, float | None]]) -> Writer:
+    def correct(
+        self, writer: Writer, corrections: Sequence[tuple[int, float | None]], audit: AuditEntry | None
+    ) -> Writer:
         """Append corrections of closed Decisions, and fold the log anew."""
         session, name = writer.session, writer.experiment.id
         _check_at_rest(writer)
@@ -182,10 +192,11 @@ class Writers:
             if reward is not None and not session.takes(reward):
                 raise session.refusal(Outcome.INVALID, f"{name}-{step}", reward)
         now = max(session.time, float(session.clock()))
-        self.append([(writer, [Corrected(step, reward, now) for step, reward in corrections])], [])
+        corrected = [Corrected(step, reward, now) for step, reward in corrections]
+        self.append([(writer, corrected)], [(writer, audit)] if audit else [])
         return self.reload(writer)
 
-    def erase(self, writer: Writer, unit: str) -> Erased:
+    def erase(self, writer: Writer, unit: str, audit: AuditEntry | None) -> Erased:
         """Erase a unit from the log and from what was saved of it, and fold it anew."""
         _check_at_rest(writer)
         key, hashed = writer.experiment.key, hash_of(unit, writer.experiment.unit_key)
@@ -200,13 +211,15 @@ class Writers:
                 this = notes.c.experiment == key, notes.c.unit == hashed
                 found = connection.execute(update(notes).where(*this).values(unit=None, metadata=None)).rowcount
                 self._take(connection, head, head.url)  # nothing that is on its way may bring it back
+                told = audit and audit._replace(details={"decisions": found})
+                record(connection, self._database.clock(), told)
             return Erased(self._loaded(writer.experiment, head), hashed.hex(), found)
         raise StoreUnavailableError(
             f"{writer.experiment.id!r} was saved by another {ERASE_TRIES} times while a unit was to be erased: nothing "
             "was erased; try again"
         )
 
-    def delete(self, writer: Writer) -> None:
+    def delete(self, writer: Writer, audit: AuditEntry | None) -> None:
         """Erase the experiment and all that belongs to it."""
         key = writer.experiment.key
         with self._database.writing() as connection:
@@ -217,6 +230,7 @@ class Writers:
             gone = {"epoch": writer.epoch + 1, "holder": None, "url": None, "lease_until": 0.0, "last_seq": 0}
             connection.execute(_mine(key, writer.epoch).values(gone))
             erase(connection, key)
+            record(connection, self._database.clock(), audit)
 
     def snapshot(self, writer: Writer, taken: Snapshot) -> None:
         """Save a snapshot, if the log holds what it is of."""

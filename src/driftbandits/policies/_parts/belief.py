@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,16 @@ def gaussian_belief(mean: Array, deviation: Array) -> Belief:
     second, first = np.argsort(mean, kind="stable")[-2:]
     half_width = 1.96 * float(np.hypot(deviation[first], deviation[second]))
     return Belief(mean, low, high, gap=float(mean[first] - mean[second]), threshold=half_width)
+
+
+def among(belief: Belief, on: Sequence[bool]) -> Belief:
+    """What is believed where some arms can't be chosen: the gap is that of the two best which can."""
+    mean, high = belief.estimate, belief.high
+    if all(on) or mean is None or high is None:
+        return belief
+    these = np.flatnonzero(on)
+    found = gaussian_belief(mean[these], (high - mean)[these] / 1.96)
+    return belief._replace(gap=found.gap, threshold=found.threshold)
 
 
 def widened(freedom: int) -> float:

@@ -19,7 +19,7 @@ from driftbandits.service.core.held import Batch, Held
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.dashboard.summaries import summary_of
 from driftbandits.service.dashboard.view_snapshots import pack_view
-from driftbandits.store import Answer, FencedError, Store, StoreError
+from driftbandits.store import Answer, AuditEntry, FencedError, Store, StoreError
 
 
 class Committer:
@@ -41,26 +41,26 @@ class Committer:
         self._group: list[Batch] = []
         self._began = 0.0
 
-    async def durable(self, held: Held, answer: Answer | None = None) -> None:
-        """Return when all that the Session did until now, and this answer, is on disk."""
-        batch = self.schedule(held, answer)
+    async def durable(self, held: Held, kept: Answer | AuditEntry | None = None) -> None:
+        """Return when all that the Session did until now, and what is kept of the request, is on disk."""
+        batch = self.schedule(held, kept)
         if batch is not None:
             future = self._loop.create_future()
             batch.waiting.append(future)
             await future
 
-    def schedule(self, held: Held, answer: Answer | None = None) -> Batch | None:
+    def schedule(self, held: Held, kept: Answer | AuditEntry | None = None) -> Batch | None:
         """Stage what is new. The last batch that is on its way, for ``durable`` to wait for; None when none is."""
         events, batch = held.take_events(), held.staged
-        if not events and answer is None:
+        if not events and kept is None:
             # Nothing new; but what was answered just now may rest on events that are not on disk yet.
             return batch or held.writing
         if batch is None:
             batch = held.staged = Batch(held)
             self._staged.append(batch)
         batch.events += events
-        if answer is not None:
-            batch.answers.append(answer)
+        if kept is not None:
+            batch.kept.append(kept)
         if not self._busy:
             self._busy = True
             self._loop.call_soon(self._begin)
@@ -118,7 +118,7 @@ class Committer:
             try:
                 self._store.append(
                     [(batch.held.writer, batch.events) for batch in left],
-                    [(batch.held.writer, answer) for batch in left for answer in batch.answers],
+                    [(batch.held.writer, each) for batch in left for each in batch.kept],
                 )
                 return
             except FencedError as error:

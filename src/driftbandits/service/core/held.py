@@ -11,7 +11,7 @@ from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event
 from driftbandits.live.session import MOST_OPEN
 from driftbandits.service.dashboard.views import View
-from driftbandits.store import Answer, Writer
+from driftbandits.store import Answer, AuditEntry, Writer
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
@@ -36,7 +36,7 @@ class Batch:
 
     held: Held
     events: list[Event] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    kept: list[Answer | AuditEntry] = field(default_factory=list)
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
     snapshot: Snapshot | None = None
     view: tuple[int, bytes, str] | None = None

@@ -25,7 +25,7 @@ from driftbandits.service.dashboard.loading import open_view
 from driftbandits.service.dashboard.summaries import summary_of
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.dashboard.views import View
-from driftbandits.store import Answer, FencedError, Store, StoreError, UnknownExperimentError, Writer
+from driftbandits.store import Answer, AuditEntry, FencedError, Store, StoreError, UnknownExperimentError, Writer
 from driftbandits.store.experiments import check_id
 
 TICK = 0.5
@@ -63,6 +63,7 @@ class Holdings:
         gauge("writing_seconds", "Since when the present commit runs.", self.committer.seconds_writing)
         gauge("loading_experiments", "Experiments that are being loaded or corrected.", lambda: len(self._loading))
         gauge("loaded_experiments", "Experiments in memory.", lambda: len(self.held))
+        gauge("retention_left_seconds", "Of a log, older than is kept.", lambda: self.retention.left)
         gauge("open_decisions", "Decisions in memory that wait for their reward.", self._count_open)
 
     def _count_open(self) -> int:
@@ -98,10 +99,10 @@ class Holdings:
         self,
         held: Held,
         work: Callable[[Held], str],
-        keep: Callable[[str], Answer] | None = None,
+        keep: Callable[[str], Answer | AuditEntry] | None = None,
         heavy: bool = False,
     ) -> str:
-        """Let ``work`` change the Session; returns its result once that and the Answer of ``keep`` are on disk.
+        """Let ``work`` change the Session; returns its result once that and what ``keep`` makes are on disk.
 
         ``heavy`` work is done in a thread; other requests to this experiment wait for it, those to others do not.
         """
@@ -116,19 +117,19 @@ class Holdings:
         await self.committer.durable(held, keep and keep(response))
         return response
 
-    async def correct(self, id: str, corrections: list[tuple[int, float | None]]) -> None:
+    async def correct(self, id: str, corrections: list[tuple[int, float | None]], audit: AuditEntry) -> None:
         """Correct rewards; requests to this experiment wait until all is learnt anew."""
         held = await self._at_rest(id)
         held.check_tells()
-        await self._fold_anew(held, lambda: self.store.correct(held.writer, corrections))
+        await self._fold_anew(held, lambda: self.store.correct(held.writer, corrections, audit))
 
-    async def erase(self, id: str, unit: str) -> tuple[str, int]:
+    async def erase(self, id: str, unit: str, audit: AuditEntry) -> tuple[str, int]:
         """Erase a unit; returns what exports of before call it, and how many Decisions it had."""
         held, found = await self._at_rest(id), ("", 0)
 
         def erase() -> Writer:
             nonlocal found
-            writer, name, decisions = self.store.erase(held.writer, unit)
+            writer, name, decisions = self.store.erase(held.writer, unit, audit)
             found = name, decisions
             return writer
 
@@ -150,12 +151,12 @@ class Holdings:
             self.committer.throw_away(held, error)
             raise
 
-    async def delete(self, id: str) -> None:
+    async def delete(self, id: str, audit: AuditEntry) -> None:
         """Delete an experiment and its data; requests that wait for it are told that there is none."""
         held = await self._at_rest(id)
 
         def erase() -> None:
-            self.store.delete(held.writer)
+            self.store.delete(held.writer, audit)
             held.lost = True
 
         await self._by_itself(held, erase)

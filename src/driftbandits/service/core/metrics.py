@@ -91,7 +91,8 @@ class _Requests(Collector):
     """Counted at every request, on the event loop alone: so it needs none of the locks of prometheus_client."""
 
     def __init__(self) -> None:
-        self.statuses: dict[int, int] = {}
+        # An alert sees a counter grow, not appear: what alerts ask for is there from the start.
+        self.statuses: dict[int, int] = {500: 0, 503: 0}
         self.times = {route: _Times() for route in ROUTES}
 
     def collect(self) -> Iterator[Metric]:

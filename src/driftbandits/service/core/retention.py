@@ -1,8 +1,14 @@
-"""Events that are older than their experiments keep are erased, by a thread of its own."""
+"""Events that are older than their experiments keep are erased, by a thread of its own.
+
+Nothing tells a clock that is a year ahead from a service that was off for a year. So each look erases no more than a
+day of a log: who was off catches up, 24 times as fast as time goes by, and a clock can be put right before much is
+lost.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import structlog
@@ -14,6 +20,8 @@ from driftbandits.store import Store
 log = structlog.get_logger("driftbandits.service")
 FIRST, EVERY = 60.0, 3600.0
 """Seconds after the start, and between two looks."""
+MOST = 86_400.0
+"""Seconds of an experiment's log that one look erases."""
 
 
 class Retention:
@@ -21,6 +29,8 @@ class Retention:
 
     def __init__(self, store: Store, archive: Path | None) -> None:
         self._store, self._archive = store, archive
+        self.left = 0.0
+        """Of how many seconds of a log, the most of any, the last look left events that are older than is kept."""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._prune_for_ever, daemon=True, name="retention")
         self._thread.start()
@@ -37,16 +47,24 @@ class Retention:
         except DriftbanditsError as error:
             rarely("nothing erased", error=str(error))
             return
+        left = 0.0
         for id in kept:
             if self._ended.is_set():
                 return
             try:
-                pruned = self._store.prune(id, self._archive)
+                pruned = self._store.prune(id, self._archive, most=MOST)
             except (DriftbanditsError, OSError) as error:  # the archive may be full; then nothing is erased
                 rarely("nothing erased", experiment=id, error=str(error))
                 continue
             if pruned.events:
                 log.info("past retention", experiment=id, events=pruned.events, decisions=pruned.decisions)
+            left = max(left, pruned.left)
+        self.left = left
+        if left:
+            date = time.strftime("%Y-%m-%d", time.gmtime(self._store.clock()))
+            behind = f"{left / MOST:.1f} days of events are older than is kept, and one day is erased in an hour"
+            way_out = "driftbandits store prune erases all at once; if the date is wrong, stop and set the clock"
+            log.warning("erasing is behind", left=behind, date=date, way_out=way_out)
 
     def _prune_for_ever(self) -> None:
         wait = FIRST

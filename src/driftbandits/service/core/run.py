@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import socket
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import structlog
 
@@ -34,6 +36,7 @@ trips by a thread of its own, waits that long for the event loop at every one of
 def serve(settings: Settings) -> None:
     """Run the service in this process until SIGTERM or SIGINT."""
     set_up_logs(settings.log_level)
+    _check_archive(settings.archive)
     with closing(Store(settings.store)) as store:  # wrong settings end here, in one line
         listening = _listen(settings)
         try:
@@ -92,11 +95,25 @@ def _fit_for_service() -> Iterator[None]:
         gc.unfreeze()
 
 
+def _check_archive(folder: Path | None) -> None:
+    """Whether files can be made there: else nothing would be erased, and only a line of the log would say so."""
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as error:
+            raise InputError(
+                f"cannot write to {folder}: {error.strerror}; choose another folder with --archive, or none"
+            ) from None
+
+
 def _listen(settings: Settings) -> socket.socket:
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
+        said = str(error.strerror).partition(" (while")[0]  # the address, once more
         raise InputError(
-            f"cannot listen on {settings.host}, port {settings.port}: {error}; choose another with --port or --host"
+            f"cannot listen on {settings.host}, port {settings.port}: {said}; choose another with --port or --host"
         ) from None

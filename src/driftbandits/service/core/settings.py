@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from driftbandits._common.durations import seconds_of
@@ -24,6 +25,27 @@ def _seconds(keep: object) -> object:
         raise ValueError(str(error)) from None
 
 
+def _not_a_link(port: object) -> object:
+    if isinstance(port, str) and "://" in port:
+        raise ValueError(
+            "a port is a number. Kubernetes sets DRIFTBANDITS_PORT for a Service called driftbandits: say "
+            "enableServiceLinks: false in the pod's spec"
+        )
+    return port
+
+
+def _path(given: str) -> str:
+    if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)*", given):
+        raise ValueError("a path begins with a slash and ends without one, as in /bandits")
+    return given
+
+
+def _origins(given: str) -> str:
+    if not re.fullmatch(r"(\*|https?://[^\s/,]+( https?://[^\s/,]+)*)?", given):
+        raise ValueError("a site has no path and no slash at its end, as in https://shop.example; * is every site")
+    return given
+
+
 class Settings(BaseSettings):
     """Settings of the service.
 
@@ -36,14 +58,14 @@ class Settings(BaseSettings):
     store: str = "sqlite:///driftbandits.db"
     """Where experiments are kept: sqlite:///file.db or postgresql://user:password@host/name."""
     host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65_535)] = 8000
+    port: Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_not_a_link)] = 8000
     url: str | None = None
     """Where clients reach this service, told to those who ask another service for an experiment held here."""
     auth: bool | None = None
     """Whether requests need a token. Unless given, they do; False is for this machine alone."""
-    root_path: Annotated[str, Field(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
+    root_path: Annotated[str, AfterValidator(_path)] = ""
     """The path under which a proxy shows the service, such as /bandits; whether it takes that off or not."""
-    cors_origin: Annotated[str, Field(pattern=r"^(\*|https?://[^\s/,]+( https?://[^\s/,]+)*)?$")] = ""
+    cors_origin: Annotated[str, AfterValidator(_origins)] = ""
     """Sites whose pages may call the service from a browser, with spaces between them; * is every site."""
     access_log: bool = False
     """Whether each request is logged, as a line of JSON on standard error."""

@@ -20,7 +20,7 @@ from driftbandits.service.dashboard.overview import Overview
 from driftbandits.service.http.access import Access
 from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.http.exports import Exports
-from driftbandits.store import Answer, Store, Token
+from driftbandits.store import Answer, AuditEntry, Store, Token
 
 
 @dataclass
@@ -79,12 +79,10 @@ def may_see(request: HTTPConnection, experiment: str) -> bool:
     return token is None or token.is_for(experiment)
 
 
-async def note(request: HTTPConnection, did: str, experiment: str, details: Any = None) -> None:
-    """Write down who did this."""
-    service: Service = request.app.state.service
+def audited(request: HTTPConnection, did: str, experiment: str, details: Any = None) -> AuditEntry:
+    """Who does this, to be written down with it."""
     token: Token | None = request.scope["token"]
-    who = "no token" if token is None else token.name
-    await service.holdings.in_thread(service.store.note, who, did, experiment, details)
+    return AuditEntry("no token" if token is None else token.name, did, experiment, details)
 
 
 def idempotency_key(request: HTTPConnection) -> str | None:

@@ -40,6 +40,7 @@ def summary_of(view: View, session: Session) -> str:
         "alarms": view.alarm_count,
         "alarmed": None if last is None else round(last, 1),
         "lift": None if lift.lift is None else [number_or_none(each or 0.0) for each in lift[:3]],
+        "unknown": round(lift.unknown / max(lift.rewards + lift.held_out + lift.unknown, 1), 3),
         "forced": session.forced,
         "holdout": session.holdout,
     }
@@ -60,12 +61,14 @@ def _means(view: View, track: Track, points: int) -> Array:
 
 def experiment_row(stored: Any, status: str, summary: str | None, here: bool) -> str:
     """What the list shows of an experiment, as JSON; ``here``: this service holds it, and the summary is of now."""
+    arms = [arm for arm, is_now in zip(stored.arms, stored.statuses, strict=True) if is_now != "removed"]
     about = {
         "id": stored.id,
         "title": stored.title,
         "status": status,
         "policy": stored.policy["class"],
-        "arms": [arm for arm, is_now in zip(stored.arms, stored.statuses, strict=True) if is_now != "removed"][:MOST],
+        "arms": arms[:MOST],
+        "count": len(arms),
         "created": round(stored.created, 1),
         "events": stored.last_seq,
         "here": here,

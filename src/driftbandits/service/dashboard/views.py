@@ -12,6 +12,7 @@ import numpy as np
 
 from driftbandits.live.decisions import ArmChanged, Asked, Event, LateSwitched, PolicyChanged, Settled, Told
 from driftbandits.live.session import Session
+from driftbandits.policies import Policy
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.service.dashboard.drift_alarm import Alarm, DriftAlarm
 from driftbandits.service.dashboard.tallies import Asks, BeliefAt, Closed, add_up, ask_columns, closed_columns, row_of
@@ -77,7 +78,7 @@ class View:
     def __init__(self, session: Session, drift: float | None = None, n_arms: int | None = None) -> None:
         self.names, self.session_name = session.arms[:n_arms], session.name
         self.late = session.late
-        self.weighted, self._sigma = session.explore > 0, getattr(session.policy, "sigma", 0.5)
+        self.weighted, self._policy = session.explore > 0, session.policy
         n_arms = len(self.names)
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
         self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)
@@ -93,7 +94,7 @@ class View:
         self.delays: deque[float] = deque(maxlen=DELAYS)
         self.snoozes: deque[SnoozeSpan] = deque(maxlen=SNOOZES)
         self.snoozed: tuple[Snooze, ...] = ()
-        self.watch(getattr(session.policy, "drift", None) if drift is None else drift)
+        self.watch(drift)
         self.alarms: deque[tuple[int, float, Alarm]] = deque(maxlen=ALARMS)
         self.alarm_count = 0
         self.unfinished = empty_rows(1, n_arms)
@@ -130,7 +131,9 @@ class View:
                     self._add_arm(event.name)
                     asks, closed = self._asks, self._closed
                 elif isinstance(event, PolicyChanged):
-                    self.weighted = event.explore > 0
+                    self.step, self.time, self.weighted = step, time, event.explore > 0
+                    self._change_policy(event.policy)
+                    asks, closed = self._asks, self._closed
                 elif isinstance(event, LateSwitched):
                     self.step, self.time = step, time
                     self._switch_late(event.on)
@@ -149,14 +152,24 @@ class View:
             self.take_in()
 
     def watch(self, drift: float | None) -> None:
-        """Compare rewards with that drift from here on; None: with none."""
-        self.alarm = None if drift is None else DriftAlarm(len(self.names), drift, self._sigma)
+        """Compare rewards with that drift from here on; None: with the policy's own, if it was told one."""
+        self._declared = drift
+        drift = getattr(self._policy, "drift", None) if drift is None else drift
+        sigma = getattr(self._policy, "sigma", 0.5)
+        self.alarm = None if drift is None else DriftAlarm(len(self.names), drift, sigma)
+
+    def _change_policy(self, policy: Policy) -> None:
+        """Another policy may rely on another drift; what was compared with the old one is not compared with it."""
+        if policy != self._policy:
+            self.take_in()
+            self._policy = policy
+            self.watch(self._declared)
 
     def _switch_late(self, on: bool) -> None:
         """While silence is weighed, successes are known before failures, and the alarm would take that for drift."""
         self.take_in()
         self.late = on
-        self.watch(None if self.alarm is None else self.alarm.drift)
+        self.watch(self._declared)
 
     def _add_arm(self, name: str) -> None:
         """One arm more; what came before is added up first, for it knows nothing of it."""

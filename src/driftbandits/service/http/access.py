@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.settings import Settings, is_loopback
-from driftbandits.store import Store, Token
+from driftbandits.store import AuditEntry, Store, Token
 
 RANKS = {"read": 0, "write": 1, "admin": 2}
 FRESH = 5.0
@@ -47,7 +47,10 @@ def first_token(settings: Settings, store: Store) -> str | None:
     """An admin's token for a Store that has none, so that the first start needs no other command."""
     if settings.auth is False or _has_tokens(store):
         return None
-    return store.add_token(f"first-{secrets.token_hex(3)}", "admin")
+    name = f"first-{secrets.token_hex(3)}"
+    return store.add_token(
+        name, "admin", audit=AuditEntry("first start", "token created", None, {"name": name, "scope": "admin"})
+    )
 
 
 def _has_tokens(store: Store) -> bool:
@@ -94,7 +97,10 @@ class Access:
                 self._known.clear()
             self._known[secret] = time.monotonic() + FRESH, token
         if token is None:
-            raise NoTokenError("this token is unknown or revoked: driftbandits token create makes a new one")
+            raise NoTokenError(
+                "this token is unknown, was revoked or has ended, as driftbandits token list shows: driftbandits token "
+                "create makes a new one"
+            )
         if RANKS[token.scope] < RANKS[scope]:
             raise ForbiddenError(f"this needs a token of scope {scope}; {token.name!r} has scope {token.scope}")
         if token.experiments is not None and experiment != "":

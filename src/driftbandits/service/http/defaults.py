@@ -8,8 +8,6 @@ from typing import Any
 from driftbandits.policies import AutoTS, AutoUCB, Policy, RoundRobin, Uniform
 from driftbandits.service.http import models
 
-TIMEOUT = 86_400.0
-"""Seconds, a day: Decisions that wait for ever would fill the Session's memory, and then no more could be asked."""
 UNIT = (0.0, 1.0)
 ANY_SCALE = (AutoTS, AutoUCB, RoundRobin, Uniform)
 """Policies that learn the scale of rewards, or need none."""
@@ -22,8 +20,6 @@ def declared(new: models.NewExperiment, policy: Policy) -> dict[str, Any]:
     """
     found = new.model_dump(exclude={"id", "policy", "policy_settings"})
     given = new.model_fields_set
-    if "timeout" not in given:
-        found["timeout"] = TIMEOUT
     if "reward_range" not in given:
         found["reward_range"] = assumed_range(policy)
     if "default_reward" not in given and found["timeout"] is not None:

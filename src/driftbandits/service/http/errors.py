@@ -89,8 +89,10 @@ def explain_invalid(errors: Any) -> str:
     for found in list(errors)[:5]:
         where = ".".join(str(part) for part in found["loc"] if part != "body")
         got = shown(found.get("input"))
-        said = found["msg"][0].lower() + found["msg"][1:]
-        lines.append(f"{where + ': ' if where else ''}{said}; got {got if len(got) < 80 else got[:77] + '...'}")
+        said = found["msg"].removeprefix("Value error, ")  # our own, which may say what it got
+        said = said[0].lower() + said[1:]
+        got = "" if "; got " in said else f"; got {got if len(got) < 80 else got[:77] + '...'}"
+        lines.append(f"{where + ': ' if where else ''}{said}{got}")
     return "; ".join(lines)
 
 

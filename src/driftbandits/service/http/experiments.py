@@ -18,7 +18,7 @@ from driftbandits.live.learners import OFF, ON, REMOVED
 from driftbandits.live.session import Session
 from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.service.core.held import Held
-from driftbandits.service.core.state import Service, admit, may_see, note
+from driftbandits.service.core.state import Service, admit, audited, may_see
 from driftbandits.service.http import models
 from driftbandits.service.http.answers import LONGEST_KEY, digest_of
 from driftbandits.service.http.defaults import declared
@@ -49,12 +49,12 @@ async def create_experiment(request: Request, new: models.NewExperiment, key: Ke
         settings["keep"] = service.settings.keep
 
     async def make(answer: Any = None) -> str:
-        def store() -> str:
-            return _shown(service, service.store.create(new.id, policy=policy, answer=answer, **settings))
+        audit = audited(request, "created", new.id, new.model_dump(mode="json", exclude={"id"}, exclude_unset=True))
 
-        text = await service.holdings.in_thread(store)
-        await note(request, "created", new.id, new.model_dump(mode="json", exclude={"id"}, exclude_unset=True))
-        return text
+        def store() -> str:
+            return _shown(service, service.store.create(new.id, policy=policy, answer=answer, audit=audit, **settings))
+
+        return await service.holdings.slowly(store)  # a policy that nobody has used yet is compiled, for many seconds
 
     if key is None:
         text = await make()
@@ -106,17 +106,17 @@ async def change_experiment(request: Request, experiment: models.Id, changes: mo
         held.session.change(**live)
         return ""
 
-    if live:
-        await service.holdings.durably(held, work, heavy="policy" in live)
-    if "title" in given or "drift" in given:
-        described = {name: given[name] for name in ("title", "drift") if name in given}
-        await service.holdings.in_thread(partial(service.store.describe, experiment, **described))
+    described = {name: given[name] for name in ("title", "drift", "keep") if name in given}
+    if live:  # in the log, and so in another transaction than the rest: each has its own entry
+        logged = {name: value for name, value in given.items() if name not in described}
+        audit = audited(request, "changed", experiment, logged)
+        await service.holdings.durably(held, work, lambda _: audit, heavy="policy" in live)
+    if described:
+        audit = audited(request, "changed", experiment, described)
+        await service.holdings.in_thread(partial(service.store.describe, experiment, **described, audit=audit))
         held.writer.experiment = replace(held.writer.experiment, **described)
         if "drift" in given:
             held.view.watch(given["drift"])
-    if "keep" in given:
-        await service.holdings.in_thread(service.store.set_keep, experiment, given["keep"])
-    await note(request, "changed", experiment, given)
     return show(service, await _stored(service, experiment))
 
 
@@ -164,8 +164,9 @@ async def _change_arms(
         change(held.session)
         return ""
 
-    await service.holdings.durably(held, work, heavy=held.session.policy.arms_change == "anew")
-    await note(request, "changed arms", experiment, given.model_dump())
+    audit = audited(request, "changed arms", experiment, given.model_dump())
+    heavy = held.session.policy.arms_change == "anew"
+    await service.holdings.durably(held, work, lambda _: audit, heavy)
     return show(service, await _stored(service, experiment))
 
 
@@ -177,8 +178,8 @@ async def correct_rewards(request: Request, experiment: models.Id, body: models.
     for step, each in steps:
         if step is None:
             raise UnknownDecisionError(f"there is no Decision {each.id!r} in {experiment!r}")
-    await service.holdings.correct(experiment, [(step or 0, each.reward) for step, each in steps])
-    await note(request, "corrected", experiment, body.model_dump()["corrections"][:100])
+    audit = audited(request, "corrected", experiment, body.model_dump()["corrections"][:100])
+    await service.holdings.correct(experiment, [(step or 0, each.reward) for step, each in steps], audit)
     return show(service, await _stored(service, experiment))
 
 
@@ -186,8 +187,7 @@ async def correct_rewards(request: Request, experiment: models.Id, body: models.
 async def erase_unit(request: Request, experiment: models.Id, given: models.Erase) -> models.Erased:
     """Erase what belongs to a unit: its hash and the metadata of its Decisions. These stay, with nobody's name."""
     service = await admit(request, "admin")
-    unit, decisions = await service.holdings.erase(experiment, given.unit)
-    await note(request, "erased", experiment, {"decisions": decisions})
+    unit, decisions = await service.holdings.erase(experiment, given.unit, audited(request, "erased", experiment))
     return models.Erased(unit=unit, decisions=decisions)
 
 
@@ -205,8 +205,7 @@ async def delete_experiment(
             f"this deletes {stored.last_seq:,} events of {experiment!r} for ever; if you mean it, add "
             f"?confirm={experiment}"
         )
-    await service.holdings.delete(experiment)
-    await note(request, "deleted", experiment)
+    await service.holdings.delete(experiment, audited(request, "deleted", experiment))
     return Response(status_code=204)
 
 
@@ -263,9 +262,8 @@ async def list_deeds(
 async def _set_status(request: Request, id: str, status: str) -> models.Experiment:
     service = await admit(request, "admin")
     held = await service.holdings.get(id)  # only the service that makes its Decisions can stop them
-    await service.holdings.in_thread(service.store.set_status, id, status)
+    await service.holdings.in_thread(service.store.set_status, id, status, audited(request, status, id))
     held.status = status
-    await note(request, status, id)
     return show(service, await _stored(service, id))
 
 

@@ -89,7 +89,7 @@ class NewExperiment(Request):
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
     ] = {}
     seed: Annotated[int, Field(ge=0, lt=2**64, description="Choices repeat when it does.")] = 0
-    timeout: Timeout = 86_400.0
+    timeout: Timeout = 86_400.0  # Decisions that wait for ever fill the memory, and then no more can be asked
     default_reward: Annotated[Default, Field(json_schema_extra=_without_default)] = 0.0
     reward_range: Range = None
     explore: Annotated[
@@ -152,7 +152,11 @@ class HoldOut(Request):
 
 
 class Lift(BaseModel):
-    """What the policy gains over the holdout, with a 95 % interval; null while there are fewer than 20 rewards."""
+    """What the policy gains over the holdout, with a 95 % interval; null while there are fewer than 20 rewards.
+
+    ``unknown`` Decisions of the same time have no reward: they wait, or were dropped. Where only successes are told they
+    are failures not counted yet, and while they are many the lift is too near 0.
+    """
 
     lift: float | None
     low: float | None
@@ -161,6 +165,7 @@ class Lift(BaseModel):
     holdout: float | None
     rewards: int
     held_out: int
+    unknown: int
 
 
 class Correction(Request):

@@ -45,7 +45,7 @@ class RetentionTests(StoreTests):
         found = store.experiment(name)
         assert (found.keep, found.folded) == (5 * DAY, 39)
         assert list(store.events(name)) == list(store.events(name, 39))
-        assert store.prune(name) == (0, 0, None)  # there is no more
+        assert store.prune(name) == (0, 0, None, 0.0)  # there is no more
 
         # Nothing that was learnt is lost, whoever goes on, with snapshots or without.
         writer = store.reload(writer)
@@ -83,16 +83,16 @@ class RetentionTests(StoreTests):
             self.days(store, writer, start, [day])
             store.clock = lambda day=day: start + day * DAY  # type: ignore[misc]
             if day == 4:
-                assert store.prune(name) == (0, 0, None)  # kept for ever
-                store.set_keep(name, 2.5 * DAY)
+                assert store.prune(name) == (0, 0, None, 0.0)  # kept for ever
+                store.describe(name, keep=2.5 * DAY)
             store.prune(name)
             store.snapshot(writer)
             if day % 3 == 2:
                 writer = store.correct(writer, [(writer.session.step - 1, 0.5)])
         assert store.experiment(name).folded == 9 * 8 - 1 + 2  # of nine days, one open, two corrections
         self.agree(store, writer)
-        refused(InputError, "keep must be", lambda: store.set_keep(name, 0))
-        store.set_keep(name, None)
+        refused(InputError, "keep must be", lambda: store.describe(name, keep=0))
+        store.describe(name, keep=None)
         assert store.experiment(name).keep is None
 
     def days(self, store: Store, writer: Writer, start: float, days: range | list[int]) -> str:

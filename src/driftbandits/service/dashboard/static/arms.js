@@ -1,12 +1,12 @@
 // The arms: what is known of each, which are drawn, and what can be done to them.
-import { count, interval, make, named, number, percent, quoted, shownName, signed } from './format.js';
+import { count, interval, make, MANY, named, number, percent, quoted, shownName, signed } from './format.js';
 import { lookOf, swatch } from './palette.js';
 import { fillTable } from './tables.js';
 import { sendEveryone } from './traffic.js';
 
 const by = id => document.getElementById(id);
 const HEADS = [['arm', 'name'], ['Decisions', 'number'], ['share', 'number'], ['mean now', 'number'], ['95 %', 'number'], ['mean overall', 'number'],
-  ['lead over it', 'number'], ['policy’s estimate', 'number'], ['95 % of it', 'number'], ['state', 'state'], ['', '']];
+  ['lead over it', 'number'], ['estimate', 'number'], ['95 % of it', 'number'], ['state', 'state'], ['', '']];
 let names = new Map(), buttons = new Map(), of = null, act = null, chosen = null;
 
 const LATE = ' Silence counts in the means when its time is up: while most Decisions are young they are too high. The policy weighs it by its age, and its estimates are not; ' +
@@ -30,7 +30,13 @@ export function showArms(state, about) {
       number(arm.overall), signed(arm.lead), number(arm.estimate), interval(arm.estimate_low, arm.estimate_high), stateOf(arm, about), buttonOf(arm, about)],
   })));
   const more = about.arms.length > state.arms.length ? ` The ${state.arms.length} busiest of ${about.arms.length} arms.` : '';
-  by('arms-note').textContent = `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have.${more}${about.late ? LATE : ''}`;
+  by('arms-note').textContent = `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have. Estimate: the policy’s own, if it keeps one.${more}${about.late ? LATE : silence(state.counts)}`;
+}
+
+// While many wait.
+function silence({ told, settled, pending }) {
+  const all = told + settled + pending;
+  return pending > MANY * all ? ` ${count(pending)} of ${count(all)} Decisions wait for their reward: if only successes are told, means and estimates are too high until the others are settled.` : '';
 }
 
 function nameOf(arm, drawn) {

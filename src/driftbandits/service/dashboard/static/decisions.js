@@ -4,6 +4,10 @@ import { request } from './stream.js';
 import { fillTable } from './tables.js';
 
 const STATES = { pending: 'pending', dropped: 'dropped', default: 'time up: ' };
+const WAYS = {
+  forced: 'Forced: the kill switch was on, and everyone got this arm.', 'held out': 'Held out: it is one of the Decisions that always get this arm, for comparison. The policy had no say.',
+  again: 'Again: the visitor had this arm already, and keeps it for a while. The probability is that of the first choice.',
+};
 const table = document.getElementById('decisions');
 let rows = new Map(), body = null, of = null;
 
@@ -33,6 +37,8 @@ export function showDecisions(experiment, decisions) {
 
 function begin(experiment) {
   of = experiment;
+  form.reset();
+  said.hidden = true;
   rows = new Map();
   body = make('tbody');
   const heads = [['Decision', 'short'], ['time', 'short wide'], ['arm', ''], ['chance', 'number wide'], ['reward', 'number'], ['why', '']];
@@ -49,7 +55,7 @@ function newRow(experiment, decision) {
   return row;
 }
 
-async function toggle(experiment, decision, row) {
+function toggle(experiment, decision, row) {
   if (row.why) {
     row.why.remove();
     row.why = null;
@@ -60,31 +66,48 @@ async function toggle(experiment, decision, row) {
   row.why = make('tr', { class: 'why-row' }, make('td', { colspan: '6' }, box));
   row.main.after(row.why);
   row.button.setAttribute('aria-expanded', 'true');
+  look(experiment, decision.id, box);
+}
+
+// Any other Decision, however old: its id, or the number at its end.
+const form = document.getElementById('why-any'), said = document.getElementById('why-said');
+form.addEventListener('submit', event => {
+  event.preventDefault();
+  const given = form.elements.decision.value.trim(), experiment = of;
+  said.hidden = false;
+  look(experiment, /^\d+$/.test(given) ? `${experiment}-${given}` : given, said, () => of === experiment);
+});
+
+async function look(experiment, id, box, wanted = () => true) {
+  let found;
   try {
-    const path = `v1/experiments/${encodeURIComponent(experiment)}/explain/${encodeURIComponent(decision.id)}`;
-    box.replaceChildren(...explained(await request('GET', path)));
+    found = explained(await request('GET', `v1/experiments/${encodeURIComponent(experiment)}/explain/${encodeURIComponent(id)}`));
   } catch (error) {
-    box.replaceChildren(make('p', { class: 'error' }, error.message));
+    found = [make('p', { class: 'error' }, error.message)];
   }
+  if (wanted()) box.replaceChildren(...found);
 }
 
 function explained(why) {
-  const said = [`${quoted(why.arm)} was chosen with probability ${number(why.probability)}, when the policy had learnt ${count(why.learnt)} rewards.`];
+  const said = [`${why.id}: ${quoted(why.arm)} was chosen with probability ${number(why.probability)}, when the policy had learnt ${count(why.learnt)} rewards.`];
+  if (WAYS[why.phase]) said.push(WAYS[why.phase]);
   const window = why.window === null ? '' : ` over ${count(why.window)} pairs of pulls`;
   const snoozed = why.arms.filter(arm => arm.snoozed_until !== null || (why.phase === 'snoozed' && arm.probability === 0)).map(arm => quoted(arm.arm));
   if (why.phase === 'snoozed') {
     said.push(`Snoozed: ${snoozed.join(', ')}, ${why.until === null ? 'for good' : `until the policy’s step ${count(why.until)}`}. The gap found${window} was ${number(why.gap)}.`);
-  } else if (why.gap !== null) {
-    const limit = why.threshold === null ? '' : `, to be compared with ${number(why.threshold)}`;
-    said.push(`Exploring: no arm is snoozed. The gap${window} is ${number(why.gap)}${limit}.`);
   } else {
-    said.push('Exploring: no arm is snoozed.');
+    const limit = why.threshold === null ? '' : `, to be compared with ${number(why.threshold)}`;
+    const gap = why.gap === null ? '' : `The gap${window} is ${number(why.gap)}${limit}.`;
+    said.push(...[why.phase === 'exploring' ? `Exploring: no arm is snoozed. ${gap}` : gap].filter(Boolean));
   }
-  const heads = [['arm', 'name'], ['estimate', 'number'], ['95 % interval', 'number'], ['probability', 'number'], ['snoozed until', 'number']];
+  if (why.overtaking) said.push(`${quoted(why.overtaking.arm)} was expected to overtake ${quoted(why.overtaking.best)} in about ${count(why.overtaking.steps)} steps.`);
+  const heads = [['arm', 'name'], ['estimate', 'number'], ['95 % interval', 'number'], ['probability', 'number'], ...(snoozed.length ? [['snoozed until', 'number']] : [])];
   const table = make('table');
   fillTable(table, heads, why.arms.map((arm, index) => ({
-    key: index, cells: [named(arm.arm), number(arm.estimate), interval(arm.low, arm.high), number(arm.probability), arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`],
+    key: index, cells: [named(arm.arm), number(arm.estimate), interval(arm.low, arm.high), arm.available ? number(arm.probability) : 'disabled',
+      ...(snoozed.length ? [arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`] : [])],
   })));
+  table.classList.remove('stack'); // so few columns fit on a phone
   table.prepend(make('caption', {}, why.source === 'policy' ? `Estimates are the policy’s own.${why.late ? ' Silence is weighed by its age: while data is young the intervals are too narrow, by a factor of up to 1/√(1 − p) where a share p converts.' : ''}` : `Estimates are means of ${why.source}, as the policy keeps none.`));
   return [...said.map(line => make('p', {}, line)), table];
 }

@@ -123,7 +123,8 @@ export function drawFigures(state, chosen, moments) {
   for (const figure of FIGURES) {
     const data = { ...shared, ...figure.data({ ...state, ahead }) };
     const empty = Boolean(figure.isEmpty && x.length > 1 && figure.isEmpty(state));
-    for (const part of [figure.chart.box, figure.caption_, figure.details, figure.files]) part.hidden = empty;
+    for (const part of [figure.chart.box, figure.caption_]) part.hidden = empty;
+    for (const part of [figure.details, figure.files]) part.hidden = empty || x.length < 2;
     figure.empty_.hidden = !empty;
     figure.caption_.textContent = figure.caption({ ...state, ahead });
     figure.last = data;

@@ -34,6 +34,9 @@ export function seconds(value) {
 
 export const interval = (low, high) => low === null ? '–' : `${number(low)} to ${number(high)}`;
 
+// So large a share of Decisions without a reward is told where it may bias what is shown.
+export const MANY = .2;
+
 const two = value => String(value).padStart(2, '0');
 
 export function clock(time) {

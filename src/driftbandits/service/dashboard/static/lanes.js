@@ -1,15 +1,17 @@
 // A lane for each arm: its share of traffic as an area, hatched where it was snoozed.
-import { make, named, percent } from './format.js';
+import { make, named, percent, shownName } from './format.js';
 import { colour } from './palette.js';
 import { paintMoments } from './painting.js';
 import { Plot } from './plot.js';
+
+const STRIP = 12; // above the lanes, for the marks of what happened: names would hide them
 
 export class Lanes extends Plot {
   constructor(label, zoom) {
     super(label, zoom, { format: percent });
     this.left = 16; // room for half a label of the x axis
     this.names = make('div', { class: 'lane-names', 'aria-hidden': 'true' });
-    this.height = data => 34 + this.visibleIn(data).length * this.lane(data);
+    this.height = data => 34 + STRIP + this.visibleIn(data).length * this.lane(data);
   }
 
   visibleIn(data) { return data.series.filter(each => !each.hidden); }
@@ -28,12 +30,17 @@ export class Lanes extends Plot {
     this.names.dataset.key = key;
     this.names.replaceChildren(...this.visibleIn(this.data).map((each, place) => {
       const label = make('span', {}, named(each.name));
-      label.style.top = `${6 + place * lane}px`;
+      label.style.top = `${6 + STRIP + place * lane}px`;
       return label;
     }));
   }
 
   behind() {}
+
+  // The names, for a picture whose canvas they are no part of.
+  label(context, down, ratio) {
+    this.visibleIn(this.data).forEach((each, place) => context.fillText(shownName(each.name), 19 * ratio, down + (18 + STRIP + place * this.lane(this.data)) * ratio, 200 * ratio));
+  }
 
   before(u) {
     const { ctx, bbox } = u, ratio = devicePixelRatio, data = this.data, lane = this.lane(data) * ratio, x = value => u.valToPos(value, 'x', true);
@@ -42,7 +49,7 @@ export class Lanes extends Plot {
     ctx.rect(bbox.left, 0, bbox.width, ctx.canvas.height);
     ctx.clip();
     this.visibleIn(data).forEach((each, place) => {
-      const top = bbox.top + place * lane + 16 * ratio, bottom = bbox.top + (place + 1) * lane - 3 * ratio, y = value => bottom - value * (bottom - top);
+      const begin = bbox.top + STRIP * ratio + place * lane, top = begin + 16 * ratio, bottom = begin + lane - 3 * ratio, y = value => bottom - value * (bottom - top);
       ctx.globalAlpha = each.alpha ?? 1;
       ctx.fillStyle = colour('--lane');
       ctx.fillRect(bbox.left, top, bbox.width, bottom - top);

@@ -1,5 +1,5 @@
 // All experiments at a glance: search, filter, sort; a row each, drawn when it comes into sight.
-import { ago, count, interval, make, named, number, signed } from './format.js';
+import { ago, count, interval, make, MANY, named, number, percent, signed } from './format.js';
 
 const by = id => document.getElementById(id);
 const AT_ONCE = 60, SILENT = 3600;
@@ -63,11 +63,11 @@ function fill(each) {
   ];
   const fact = (name, value, note = null, kind = null) => make('span', { class: `fact${kind ? ` ${kind}` : ''}` }, make('small', {}, name), make('b', {}, value), note === null ? null : make('small', {}, note));
   link.replaceChildren(
-    make('span', { class: 'who' }, make('b', {}, named(row.title || row.id)), make('small', {}, `${row.title ? `${row.id} · ` : ''}${row.policy} · ${row.arms.length} arms`)),
+    make('span', { class: 'who' }, make('b', {}, named(row.title || row.id)), make('small', {}, `${row.title ? `${row.id} · ` : ''}${row.policy} · ${row.count} arms`)),
     make('span', { class: 'badge', 'data-state': row.status }, row.status),
     sparkline(of?.spark ?? []),
     fact('mean now', number(of?.mean ?? null)),
-    fact('lift', lift ? signed(lift[0]) : '–', lift ? interval(lift[1], lift[2]) : of?.holdout ? 'too early' : 'no holdout', lift ? (lift[1] > 0 ? 'up' : lift[2] < 0 ? 'down' : null) : null),
+    fact('lift', lift ? signed(lift[0]) : '–', lift ? `${interval(lift[1], lift[2])}${of.unknown > MANY ? `; ${percent(of.unknown)} of rewards unknown` : ''}` : of?.holdout ? 'too early' : 'no holdout', lift ? (lift[1] > 0 ? 'up' : lift[2] < 0 ? 'down' : null) : null),
     fact('Decisions', of ? count(of.step) : '–'),
     fact('last reward', of?.last ? ago(of.last) : 'never'),
     make('span', { class: 'flags' }, ...flags),

@@ -1,13 +1,13 @@
 // What a chart shows besides its lines: bands, the fan ahead, marks on the lines, moments of the timeline, stretches without traffic.
 import { colour, markPath } from './palette.js';
 
-const EVERY = 110;
+const EVERY = 110, SIZE = 4;
 
-function clipped(u, paint) {
+function clipped(u, paint, room = 0) {
   const { ctx, bbox } = u;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.rect(bbox.left - room, bbox.top - room, bbox.width + 2 * room, bbox.height + 2 * room);
   ctx.clip();
   paint(ctx);
   ctx.restore();
@@ -75,11 +75,11 @@ export function paintMarks(u, xs, series) {
         next = at + EVERY * ratio;
       }
     });
-  });
+  }, 4 * ratio); // a mark at the edge is drawn whole
 }
 
-// Where a mark is drawn whole that stands at the very edge; one that is out of sight stays there.
-const whole = (at, left, right, size) => at < left - 1 || at > right + 1 ? at : Math.min(Math.max(at, left + size), right - size);
+// Where a mark is drawn whole that would be cut at the edge; one that is out of sight stays there.
+export const whole = (at, left, right, size) => at <= left - size || at >= right + size ? at : Math.min(Math.max(at, left + size), right - size);
 
 // Lines for what happened, a triangle on top; and a veil where nothing came for long.
 export function paintMoments(u, moments, gaps) {
@@ -89,7 +89,7 @@ export function paintMoments(u, moments, gaps) {
     ctx.globalAlpha = .16;
     for (const [from, to] of gaps) ctx.fillRect(x(from), bbox.top, x(to) - x(from), bbox.height);
     for (const each of moments) {
-      const at = x(each.x), name = each.kind === 'alarm' ? '--bad' : '--soft';
+      const at = whole(x(each.x), bbox.left, bbox.left + bbox.width, SIZE * ratio), name = each.kind === 'alarm' ? '--bad' : '--soft';
       ctx.strokeStyle = ctx.fillStyle = colour(name);
       ctx.globalAlpha = each.kind === 'alarm' ? .9 : .55;
       ctx.lineWidth = ratio;
@@ -100,7 +100,7 @@ export function paintMoments(u, moments, gaps) {
       ctx.stroke();
       ctx.globalAlpha = 1;
       ctx.beginPath();
-      markPath(ctx, each.kind === 'alarm' ? 'diamond' : 'triangle', whole(at, bbox.left, bbox.left + bbox.width, 4 * ratio), bbox.top + 5 * ratio, 3.5 * ratio);
+      markPath(ctx, each.kind === 'alarm' ? 'diamond' : 'triangle', at, bbox.top + 5 * ratio, 3.5 * ratio);
       ctx.fill();
     }
   });

@@ -6,6 +6,7 @@ import { colour } from './palette.js';
 import { zoomByHand, zoomKey } from './zoom.js';
 
 const MOST_BANDS = 4, MOST_SAID = 12, FONT = '12px system-ui, sans-serif';
+const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(each => each * 10 ** power)).flat(); // half a Decision would be rounded
 const shared = { key: 'driftbandits', setSeries: false };
 export const seen = new IntersectionObserver(entries => { for (const each of entries) each.target.plot.show(each.isIntersecting); }, { rootMargin: '200px' });
 
@@ -66,7 +67,7 @@ export class Plot {
       scales: { x: { time: data.axis === 'time', range: () => this.zoom.range() }, y: { range: () => this.range() } },
       axes: [
         { ...line, space: 62, size: 26, gap: 4, values: (u, splits, axis, space, step) => splits.map(each => (data.axis === 'time' ? timeLabel(each, step) : count(each))) },
-        { ...line, size: 56, gap: 5, space: 34, values: (u, splits) => splits.map(each => this.format(each)), ...this.sideAxis(data) },
+        { ...line, size: 56, gap: 5, space: 34, ...(this.format === count ? { incrs: WHOLE } : {}), values: (u, splits) => splits.map(each => this.format(each)), ...this.sideAxis(data) },
       ],
       series: [{}, ...data.series.map(each => ({ scale: 'y', show: !each.hidden, alpha: each.alpha ?? 1, width: 1.8, stroke: () => colour(each.look.colour), dash: each.look.dash, points: { show: false }, ...this.path() }))],
       hooks: {

@@ -1,5 +1,5 @@
 // Who gets what, whatever the policy wants: the kill switch, the holdout, and what the policy gains over it.
-import { count, interval, make, named, number, percent, quoted, shownName, signed } from './format.js';
+import { count, interval, make, MANY, named, number, percent, quoted, shownName, signed } from './format.js';
 
 const by = id => document.getElementById(id);
 let act = null, options = '';
@@ -28,9 +28,15 @@ function showLift(lift, late) {
   by('lift-value').textContent = known ? signed(lift.lift) : '–';
   by('lift-note').textContent = known
     ? `95 %: ${interval(lift.low, lift.high)}. The policy earns ${number(lift.policy)} a Decision (${count(lift.rewards)} rewards), the holdout ${number(lift.holdout)} (${count(lift.held_out)}). ${
-      lift.low > 0 ? 'The policy is better.' : lift.high < 0 ? 'The policy is worse.' : 'They can’t be told apart yet.'}${late ? ' Of Decisions before the oldest that still waits.' : ''}`
+      lift.low > 0 ? 'The policy is better.' : lift.high < 0 ? 'The policy is worse.' : 'They can’t be told apart yet.'}${late ? ' Of Decisions before the oldest that still waits.' : silence(lift)}`
     : `${count(lift.held_out)} rewards of the holdout so far; from 20 on it is compared.${late ? ' Those behind a Decision that still waits are left out.' : ''}`;
   by('lift').dataset.sign = !known ? '' : lift.low > 0 ? 'up' : lift.high < 0 ? 'down' : 'even';
+}
+
+// Where only successes are told, silence is failure that is not counted yet, in both groups.
+function silence({ rewards, held_out, unknown }) {
+  const all = rewards + held_out + unknown;
+  return unknown > MANY * all ? ` ${count(unknown)} of these ${count(all)} Decisions have no reward: they wait, or were dropped. If only successes are told, silence is failure, and the lift is too near 0 until a default reward counts it.` : '';
 }
 
 export const sendEveryone = arm => act('force', 'PUT', { arm }, {
