@@ -207,6 +207,7 @@ def test_one_arm_is_enough_for_a_policy_that_goes_on() -> None:
     assert (arms[9:] == 1).all()
 
 
+@dataclass(frozen=True)
 class Stubborn(db.Policy):
     """It does not look at what is off."""
 
