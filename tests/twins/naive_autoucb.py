@@ -21,7 +21,7 @@ class NaiveAutoUCB:
         self.pool = list(self.prior)
         self.t, self.s, self.turn, self.pooled = 0, 0.0, 0, 0.0
         self.watch, self.alarmed, self.alarms = walks, False, 0
-        self.others, self.late, self.top = 0, 0.0, -math.inf
+        self.others, self.late = 0, 0.0
         self.values: list[set[float]] = [set() for _ in range(n_arms)]
         self.rewards = Remembered()
         self.squares = [Remembered() for _ in range(n_arms)]
@@ -38,7 +38,6 @@ class NaiveAutoUCB:
 
     def set_arm(self, arm: int, on: bool) -> None:
         self.off = self.off - {arm} if on else self.off | {arm}
-        self.find_top()
 
     def noise(self, arm: int) -> float:
         own = self.squares[arm]
@@ -101,36 +100,15 @@ class NaiveAutoUCB:
         assert mine is not None
         n = self.t + 1 - mine["last"]
         parts = [(w, x[0], P[0, 0]) for w, x, P in self.parts(arm, n)]
-        mine["center"] = math.fsum(w * self.mean(m, c) for w, m, c in parts)
-        if self.t > mine["counted"]:
-            missed = math.fsum(w * self.above(arm, m, c) for w, m, c in parts)
-            mine["missed"] += (self.t - mine["counted"]) * missed
-            mine["counted"] = self.t
-        gap = self.top - mine["center"]
-        if gap > 0 and mine["missed"] > 3 * gap:
-            return math.inf
-        return math.fsum(w * self.bound(arm, m, c, 2.5**2) for w, m, c in parts)
-
-    def mean(self, m: float, c: float) -> float:
-        """What a filter expects; coins are drawn a little to the middle."""
-        if not self.coin():
-            return m
-        low, high = self.range()
-        return low + (high - low) * (self.probability(m) + c) / (1 + 2 * c)
-
-    def above(self, arm: int, m: float, c: float) -> float:
-        """How far a filter expects its arm above the largest mean of all, counting 0 where it is below."""
-        if self.coin():
-            low, high = self.range()
-            p, top = (self.probability(m) + c) / (1 + 2 * c), self.probability(self.top)
-            variance = (high - low) ** 2 * c / (1 + 2 * c) * (p * (1 - p) + 2 * top * (1 - top)) / 3
-        else:
-            variance = c * (self.noise(arm) + (m - self.rewards.mean) ** 2 / (1 + self.squares[arm].pulls))
-        gap, deviation = self.top - self.mean(m, c), math.sqrt(variance)
-        if abs(gap) >= 8 * deviation:
-            return max(-gap, 0)
-        z = abs(gap) / deviation
-        return max(-gap, 0) + deviation * math.exp(-(z**2) / 2) / (2.5 + 2.8 * z + 2 * z**2)
+        bounds = [math.fsum(w * self.bound(arm, m, c, 2.5**2) for w, m, c in parts)]
+        for j, (w, m, c) in enumerate(parts):
+            chances = n * w / 15 if j == 0 else n * w**1.5 / 7.5
+            if chances > 1:
+                before = mine["P"][j][0, 0]
+                chances /= 1 + (1 if j < 8 else 3) * (c - before) / c * math.log(chances)
+            if chances > 1:
+                bounds.append(self.bound(arm, m, c, 2 * math.log(chances)))
+        return max(bounds)
 
     def indices(self) -> list[float]:
         """What the next choice compares; an arm that was never pulled goes first."""
@@ -188,8 +166,7 @@ class NaiveAutoUCB:
             mine = self.arms[arm] = {"x": x, "P": P, "w": self.begins[arm], "due": 0}
         else:
             reward = self.learn(arm, mine, reward)
-        mine["last"] = mine["counted"] = self.t
-        mine["missed"] = 0.0
+        mine["last"] = self.t
         self.rewards.add(reward)
         self.s = max(1e-5, min(0.05, 1 / self.t))
         others = [(self.turn + step) % len(self.arms) for step in (1, 2)]
@@ -210,11 +187,6 @@ class NaiveAutoUCB:
         if other is not None and self.t >= other["due"]:
             other["index"] = self.index(self.turn)
             other["due"] = self.t + 1 + (self.t - other["last"]) // 16
-        self.find_top()
-
-    def find_top(self) -> None:
-        on = [mine["center"] for arm, mine in enumerate(self.arms) if mine is not None and arm not in self.off]
-        self.top = max(on, default=-math.inf)
 
     def shake(self, arm: int, mine: dict[str, Any]) -> None:
         """Half of the weights become the watch's."""

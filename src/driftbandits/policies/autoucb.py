@@ -55,10 +55,9 @@ from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.5
 """How many deviations above its mean a filter's bound lies."""
-LOOKS = 3.0
-"""An arm is looked at again once leaving it alone is expected to have cost so many times what a look costs."""
-FURTHEST = 8.0
-"""Deviations beyond which a filter's mean can't be."""
+LOOKS = 15.0
+"""An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
+the best of them would be good enough."""
 FRESH = 16
 """An index is computed anew when its arm has been away for longer by one part in so many."""
 HAZARD = 1e-7
@@ -89,7 +88,7 @@ class AutoUCB(Policy):
     arm has eight that assume it to have a slope. They predict arms that are left alone, also across the moment when one
     overtakes another. And AutoUCB draws nothing: it pulls the arm with the highest bound, the mean that can hardly be
     exceeded. Draws keep paying for information that expires when means drift. To be safe from a filter that is sure and
-    wrong, an arm is looked at again when leaving it alone is expected to have cost more than looking would. When
+    wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won. When
     rewards show that means have jumped, all arms forget half of what they know. When rewards come late, a bound would
     give many choices to one arm before it learns of the first: then AutoUCB draws after all, from the same filters.
 
@@ -109,19 +108,22 @@ class AutoUCB(Policy):
     keeps the rest of b and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are
     proportional to 8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
 
-    The index of an arm is the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j), with m_j, v c_j the mean and
-    variance of filter j at this step. It is infinite when a look is due: when leaving the arm alone is expected to have
-    cost more since its last pull than three looks would. A look costs the gap from the largest mean of all arms, m*, to
-    the arm's own. A step without a pull costs the mean over all filters, by weight, of E(X - m*)^+, where X has the
-    filter's mean and variance: with sd = sqrt(v c_j) and z = |m* - m_j|/sd, it is (m_j - m*)^+ +
-    sd e^(-z^2/2)/(2.5 + 2.8 z + 2 z^2), within a tenth for z <= 5, and the second term counts while z < 8.
+    The index of an arm is the larger of two bounds, with w_j, m_j, v c_j the weight, mean and variance of filter j at
+    this step, n the steps since the arm's last pull:
+
+    - the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j);
+    - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
+      y = n w_j/15 for the filter that stands still, n w_j^(3/2)/7.5 for the others. About n w_j draws from filter j
+      would have been made since the last pull, and the best of so many would have reached about that far. Of filters
+      with little weight there are many, and most looks on their account are in vain: hence the power 3/2. g is the
+      share of c_j that came since the last pull, for slopes three times that share: when the arm had just been pulled,
+      its draws did not reach as far as now.
 
     To v is added (m_j - mean of all rewards)^2 divided by the number of pulls, as in AutoTS. For coins the bound at z
     deviations, m + z sqrt(v c), is instead the larger x with (x - p)^2 = z^2 c' (p (1 - p) + 2 x (1 - x))/3, where
-    p = (p_j + c)/(1 + 2 c), c' = c/(1 + 2 c), close to what the Kullback-Leibler divergence gives; m_j is
-    p there, and sd^2 is c' (p (1 - p) + 2 m* (1 - m*))/3. An index is computed anew after a pull of the arm, and else
-    in turn, one arm a step, once the steps since its last pull have grown by a sixteenth. At first every arm is pulled
-    once; among equals, the arm pulled least recently.
+    p = (p_j + c)/(1 + 2 c), c' = c/(1 + 2 c), close to what the Kullback-Leibler divergence gives. An index is computed
+    anew after a pull of the arm, and else in turn, one arm a step, once n has grown by a sixteenth. At first every arm
+    is pulled once; among equals, the arm pulled least recently.
 
     Jumps: the *watch* is one more set of weights of the walks. They begin at 8^(-j), are multiplied by the density of
     every reward, sum to one, and then each grows by 10^-7, so that none is ever too small to come back. There is an
@@ -149,12 +151,10 @@ class AutoUCB(Policy):
 
     def init(self, n_arms: int) -> AutoUCBState:
         self.check_arms(n_arms)
-        counts = {"turn": "i8", "best": "i8", "alarm": "i8", "streak": "i8", "late": "f8", "top": "f8"}
+        counts = {"turn": "i8", "best": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
         values = {"deviations": "f8", "looks": "f8", "hazard": "f8", "patience": "f8"}
         run = records(1, **RUN, **VALUES, **counts, **values)
-        looks = {"center": "f8", "missed": "f8", "counted": "i8"}
-        arms = records(n_arms, **ARM, index="f8", due="i8", off="i8", **looks)
-        state = AutoUCBState(run, arms, *new_bank(n_arms))
+        state = AutoUCBState(run, records(n_arms, **ARM, index="f8", due="i8", off="i8"), *new_bank(n_arms))
         state.run.deviations, state.run.looks, state.run.hazard, state.run.patience = (
             DEVIATIONS,
             LOOKS,
@@ -167,12 +167,12 @@ class AutoUCB(Policy):
         """A new arm is expected to drift as the pool does: its weights are the pool's. Its noise is that of all."""
         state = super().add_arm(state)
         state.bank[-1, WEIGHT : WEIGHT + FILTERS] = state.shared[POOL : POOL + FILTERS]
-        _rank(state)
+        state.run.best = _best(state.arms)
         return state
 
     def set_arm(self, state: AutoUCBState, arm: int, on: bool) -> None:
         super().set_arm(state, arm, on)
-        _rank(state)
+        state.run.best = _best(state.arms)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and how long the steepest and the flattest slope are remembered, in steps."""
@@ -217,8 +217,7 @@ class AutoUCB(Policy):
             learnt = learn(run, mine, state.bank[arm], state.shared, reward)
         learn_total_variance(run, learnt)
         run.switching = switching_after(run.t)
-        mine.last = mine.counted = run.t
-        mine.missed = 0.0
+        mine.last = run.t
         turn = run.turn + 1 if run.turn + 1 < len(state.arms) else 0
         if turn == arm:
             turn = turn + 1 if turn + 1 < len(state.arms) else 0
@@ -236,31 +235,25 @@ class AutoUCB(Policy):
         if other.last > 0 and run.t >= other.due:
             other.index = _index(run, other, state.bank[turn], state.shared)
             other.due = run.t + 1 + (run.t - other.last) // FRESH
-        _rank(state)
+        run.best = _best(state.arms)
 
 
 @kernel
-def _rank(state: AutoUCBState) -> None:
-    """Note the arm with the highest index, one that was never pulled before all others, and the largest mean of all.
+def _best(arms: Records) -> int:
+    """The arm with the highest index; one that was never pulled before all others; none that is off.
 
-    None that is off. Whether an arm is off is looked at last, when it would be chosen else: so it costs nothing with
-    many arms.
+    Whether an arm is off is looked at last, when it would be chosen else: so it costs nothing with many arms.
     """
-    run, arms = state.run[0], state.arms
-    best, largest, top, fresh = 0, -np.inf, -np.inf, False
+    best, largest = 0, -np.inf
     for index in range(len(arms)):
         arm = arms[index]
         if arm.last == 0:
-            if arm.off == 0 and not fresh:
-                best, fresh = index, True
-            continue
-        if arm.center > top and arm.off == 0:
-            top = arm.center
-        if fresh:
-            continue
+            if arm.off:
+                continue
+            return index
         if (arm.index > largest or (arm.index == largest and arm.last < arms[best].last)) and arm.off == 0:
             best, largest = index, arm.index
-    run.best, run.top = best, top
+    return best
 
 
 @kernel
@@ -304,65 +297,45 @@ def _draw(state: AutoUCBState, rng: np.random.Generator) -> int:
 
 @kernel
 def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
-    """The bound of an arm at the next step, by its filters' weights; infinite if a look is due."""
+    """The bound of an arm at the next step: that of its filters by weight, or that of one filter if looks are due."""
     steps = run.t + 1 - mine.last
     away, switched = float(steps), switched_share(run.switching, steps)
     look_ahead(row, shared, away, shared)
     noise, unsure = arm_noise(run, mine), 1.0 / (1.0 + mine.pulls)
     square = run.deviations * run.deviations
-    low, unit = (run.low, run.high - run.low) if run.coin else (row[MEAN], 1.0)
     if run.coin:
-        per_range = 1.0 / unit
+        per_range = 1.0 / (run.high - run.low)
         for j in range(2 * half(row)):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
-            p = min(max((shared[MEAN + j] - low) * per_range, 0.0), 1.0)
+            p = min(max((shared[MEAN + j] - run.low) * per_range, 0.0), 1.0)
             c = shared[SPREAD + j]
             kept = 1.0 / (1.0 + 2.0 * c)
             p = (p + c) * kept
             shared[MEAN + j] = p
             shared[VARIANCE + j] = c * kept
             shared[PART + j] = weight * coin_bound(p, square * c * kept)
+        bound = total(shared, PART, FILTERS)
     else:
+        base = row[MEAN]
         for j in range(2 * half(row)):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
             offset = shared[MEAN + j] - run.center
             variance = (noise + offset * offset * unsure) * shared[SPREAD + j]
-            shared[MEAN + j] -= low
             shared[VARIANCE + j] = variance
-            shared[PART + j] = weight * (shared[MEAN + j] + run.deviations * math.sqrt(variance))
-    bound = low + unit * total(shared, PART, FILTERS)
-    for j in range(2 * half(row)):
-        weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
-        shared[SPREAD + j] = weight
-        shared[PART + j] = weight * shared[MEAN + j]
-    mine.center = low + unit * total(shared, PART, FILTERS)
-    if run.t > mine.counted:
-        mine.missed += (run.t - mine.counted) * unit * _missed(shared, (run.top - low) / unit, run.coin)
-        mine.counted = run.t
-    gap = run.top - mine.center
-    return np.inf if gap > 0.0 and mine.missed > run.looks * gap else bound
-
-
-@kernel
-def _missed(shared: Array, top: float, coin: bool) -> float:
-    """How far an arm is expected to lie above ``top``, counting 0 where it lies below: the mean over its filters.
-
-    Their means, variances and weights were left in ``shared`` by ``_index``.
-    """
-    if coin:
-        top = min(max(top, 0.0), 1.0)
-    expected = 0.0
-    for j in range(FILTERS):
-        mean, variance = shared[MEAN + j], shared[VARIANCE + j]
-        if coin:
-            variance *= (mean * (1.0 - mean) + 2.0 * top * (1.0 - top)) / 3.0
-        deviation, far = math.sqrt(variance), abs(top - mean)
-        above = max(mean - top, 0.0)
-        if far < FURTHEST * deviation:
-            z = far / deviation
-            above += deviation * math.exp(-0.5 * z * z) / (2.5 + z * (2.8 + 2.0 * z))
-        expected += shared[SPREAD + j] * above
-    return expected
+            shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
+        bound = base + total(shared, PART, FILTERS)
+    if 2.0 * away > run.looks:
+        for j in range(FILTERS):
+            weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
+            chances = away * (weight if j == 0 else 2.0 * weight * math.sqrt(weight)) / run.looks
+            if chances > 1.0:
+                grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
+                chances /= 1.0 + grown * math.log(chances)
+                if chances > 1.0:
+                    square = 2.0 * math.log(chances) * shared[VARIANCE + j]
+                    p = shared[MEAN + j]
+                    bound = max(bound, coin_bound(p, square) if run.coin else p + math.sqrt(square))
+    return run.low + (run.high - run.low) * bound if run.coin else bound
 
 
 @kernel
