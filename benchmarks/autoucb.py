@@ -4,6 +4,7 @@ python benchmarks/autoucb.py ablation [--runs 8]     regret over AutoTS's on the
 python benchmarks/autoucb.py quantiles [--runs 200]  95th percentiles over AutoTS's, on six of them
 python benchmarks/autoucb.py late [--runs 4]         late rewards and bundles, on seven of them
 python benchmarks/autoucb.py rare [--runs 8]         slow drift with rare clicks
+python benchmarks/autoucb.py weak [--runs 16]        arms far apart, and bursts of an arm close below the best
 python benchmarks/autoucb.py figure docs/autoucb.png an arm predicted across a crossing
 """
 
@@ -107,6 +108,35 @@ def rare_clicks(periods: float, seed: int) -> World:
     return db.Instance(level + swing * np.sin(2 * np.pi * (periods * t + phase))), COIN
 
 
+def apart(seed: int) -> World:
+    """One arm on top that moves slowly, one to four others far below it, which stand still or swing a little."""
+    rng, t = np.random.default_rng(seed), np.arange(T)
+    below = int(rng.integers(1, 5))
+    knots, levels = np.sort(rng.random(6)) * T, rng.uniform(0.6, 0.95, 8)
+    means = [np.interp(t, np.r_[0, knots, T], levels)]
+    for _ in range(below):
+        level, swing = rng.uniform(0.05, 0.2), 0.05 * float(rng.random() < 0.4)
+        means.append(level + swing * np.sin(2 * np.pi * (rng.uniform(0.5, 3) * t / T + rng.random())))
+    return db.Instance(np.stack(means, axis=1)), COIN if seed % 2 else USUAL
+
+
+def bursts(seed: int) -> World:
+    """Three to eight low arms that swing together, two of them close; now and then one of three rises far, for a while.
+
+    The arm that is pulled shows nothing of a burst. This is what tweets about companies are like.
+    """
+    rng, t = np.random.default_rng(seed), np.arange(T)[:, None]
+    arms = int(rng.integers(3, 9))
+    level = np.sort(rng.uniform(0.0, 0.25, arms))[::-1]
+    level[1] = level[0] * rng.uniform(0.8, 1.0)
+    phase = rng.random() + 0.1 * rng.random(arms)
+    means = level * (1 + 0.25 * np.sin(2 * np.pi * (rng.integers(8, 30) * t / T + phase)))
+    for _ in range(8):
+        arm, middle, width, height = rng.integers(3), rng.random() * T, rng.uniform(500, 2_000), rng.uniform(0.05, 0.45)
+        means[:, arm] += height * np.exp(-(((t[:, 0] - middle) / width) ** 2) / 2)
+    return db.Instance(np.clip(means, 0.0, 1.0)), COIN if seed % 3 else USUAL
+
+
 def worlds() -> dict[str, dict[str, World]]:
     some_jumps = dict(list(jumps().items())[::3])
     still = dict(list(stationary().items())[::3])
@@ -173,6 +203,24 @@ def rare(runs: int) -> None:
         print(f"{periods:<10g}{np.mean(best):10.1f}{cells}", flush=True)
 
 
+def weak(runs: int) -> None:
+    """Regret over AutoTS's, and the ratio of 95th percentiles, where AutoUCB is weak."""
+    policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "no looks": NoLooks(), "no alarm": NoAlarm()}
+    print(f"{'':16}" + "".join(f"{name:>18}" for name in policies) + "   (mean, 95th percentile)")
+    for make, first in ((apart, 1_600), (bursts, 1_700)):
+        logs: dict[str, list[Any]] = {name: [] for name in policies}
+        for seed in range(first, first + 8):
+            regrets = play({"AutoTS": db.AutoTS(), **policies}, *make(seed), runs)
+            theirs = regrets["AutoTS"]
+            for name in policies:
+                ratio = (regrets[name].mean() / theirs.mean(), high(regrets[name]) / high(theirs))
+                logs[name].append(np.log(ratio))
+            cells = "".join(f"{x:12.2f}{y:6.2f}" for x, y in (np.exp(logs[name][-1]) for name in policies))
+            print(f"{make.__name__:8}{seed:8}{cells}", flush=True)
+        means = "".join(f"{x:12.2f}{y:6.2f}" for x, y in (np.exp(np.mean(logs[name], axis=0)) for name in policies))
+        print(f"{make.__name__:8}{'all':>8}{means}", flush=True)
+
+
 def play(policies: dict[str, Any], instance: db.Instance, noise: db.Noise, runs: int) -> dict[str, Any]:
     result = db.simulate(policies, instance, noise, runs=runs, seed=SEED, checkpoints=1, progress=False)
     return {name: result.regret[name][:, -1] for name in policies}
@@ -213,17 +261,17 @@ def figure(path: Path) -> None:
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("what", choices=("ablation", "quantiles", "late", "rare", "figure"))
+    words.add_argument("what", choices=("ablation", "quantiles", "late", "rare", "weak", "figure"))
     words.add_argument("path", nargs="?", type=Path, default=Path("autoucb.png"))
     words.add_argument("--runs", type=int, default=None)
     given = words.parse_args()
     if given.what == "figure":
         figure(given.path)
     else:
-        usual = {"ablation": (ablation, 8), "quantiles": (quantiles, 200), "late": (late, 4), "rare": (rare, 8)}[
-            given.what
-        ]
-        usual[0](given.runs or usual[1])
+        usual = {"ablation": (ablation, 8), "quantiles": (quantiles, 200), "late": (late, 4)}
+        usual |= {"rare": (rare, 8), "weak": (weak, 16)}
+        what, runs = usual[given.what]
+        what(given.runs or runs)
 
 
 if __name__ == "__main__":
