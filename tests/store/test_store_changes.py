@@ -80,5 +80,4 @@ def test_any_sequence_of_changes_and_crashes_is_told_by_the_store(data: st.DataO
                 CHANGES[verb](session, data)
         told |= {each.step: session.explain(each).as_dict() for each in made}
     for step, why in kept.items():
-        found = there.explain("x", step).as_dict()
-        assert found == why, "what was said when it was made"
+        assert there.explain("x", step).as_dict() == why, "what was said when it was made"
