@@ -248,7 +248,9 @@ def test_what_is_refused() -> None:
         session.enable_arm("a")
 
 
-@pytest.mark.parametrize("policy", [db.AutoTS(), db.UCB1(), db.SWTS(window=20)], ids=lambda policy: type(policy).__name__)
+@pytest.mark.parametrize(
+    "policy", [db.AutoTS(), db.UCB1(), db.SWTS(window=20)], ids=lambda policy: type(policy).__name__
+)
 def test_new_arms_can_be_the_only_ones_that_are_on(policy: db.Policy) -> None:
     """With none left to choose from, a kernel would take an arm that is not there."""
     session = db.Session(policy, arms=["a", "b"])
