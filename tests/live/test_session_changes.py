@@ -246,3 +246,17 @@ def test_what_is_refused() -> None:
         session.add_arm("a")
     with pytest.raises(db.InputError, match="has no arm 'a'"):
         session.enable_arm("a")
+
+
+@pytest.mark.parametrize(
+    "policy", [db.AutoTS(), db.UCB1(), db.SWTS(window=20)], ids=lambda policy: type(policy).__name__
+)
+def test_new_arms_can_be_the_only_ones_that_are_on(policy: db.Policy) -> None:
+    """With none left to choose from, a kernel would take an arm that is not there."""
+    session = db.Session(policy, arms=["a", "b"])
+    session.tell_many(dict.fromkeys(session.ask_many(4), 0.5))
+    for name in ("c", "d"):
+        session.add_arm(name)
+    for name in ("a", "b"):
+        session.disable_arm(name)
+    assert {each.arm for each in session.ask_many(6)} == {"c", "d"}

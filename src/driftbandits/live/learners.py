@@ -170,7 +170,7 @@ class Learner:
         if self.forced is not None:
             return np.full(count, self.forced), np.ones(count)
         new = [place for place in sorted(self.late & self.unknown) if self._on[place]] if self.late else []
-        if not new:
+        if not new or len(new) == len(self._choices):  # if all that are on are new, they take turns as at first
             arms, p = self._choose(step, count, waiting)
         else:
             for place in new:
