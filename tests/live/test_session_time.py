@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import driftbandits as db
-from driftbandits.live.decisions import Asked, Event, Settled, Told
+from driftbandits.live.decisions import Asked, Event, Outcome, Settled, Told
 
 
 @pytest.mark.parametrize("told", [Told(1, 0.5, 3000.0), Settled(1, None, 3000.0)])
@@ -36,3 +36,23 @@ def test_settling_moves_time_on() -> None:
     assert session.settle() == [Settled(1, 0.5, 1060.0)]
     now[0] = 1000.0
     assert session.ask().due == 1120.0
+
+
+def test_asks_and_tells_settle_what_is_due() -> None:
+    now = 0.0
+    session = db.Session(arms=["red", "blue"], timeout=10, default_reward=0.0, clock=lambda: now)
+    session.journal = []
+    first, second = session.ask(), session.ask()
+    now = 5.0
+    third = session.ask()
+    now = 9.9
+    session.ask()
+    assert [type(event) for event in session.journal] == [Asked] * 4
+    now = 10.0  # of the first two the time is up now, not later
+    session.ask()
+    assert session.journal[4:6] == [Settled(first.step, 0.0, 10.0), Settled(second.step, 0.0, 10.0)]
+    assert session.tell_many([(first.id, 1.0)]) == [Outcome.EXPIRED]
+    now = 15.0
+    assert session.tell_many([("nobody", 1.0)]) == [Outcome.UNKNOWN]
+    assert session.journal[7:] == [Settled(third.step, 0.0, 15.0)]
+    assert session.open == 2
