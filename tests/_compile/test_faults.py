@@ -42,6 +42,7 @@ from broken_policies import (
     WritesFarAway,
     WritesFlat,
 )
+from driftbandits._compile.player import Player
 from driftbandits.offline.log import Log
 from driftbandits.testing import check_policy
 
@@ -317,3 +318,12 @@ print(db.detectable_gap(instance.means).sum())
     compiled, interpreted = run(program), run(program, NUMBA_DISABLE_JIT="1")
     assert compiled.returncode == interpreted.returncode == 0, compiled.stderr + interpreted.stderr
     assert compiled.stdout == interpreted.stdout
+
+
+@pytest.mark.parametrize("arm", [-1, 2, 1 << 40])
+def test_a_reward_of_an_arm_that_is_not_there_is_refused(arm: int) -> None:
+    player = Player(db.UCB1(), 2, lambda step: np.random.default_rng(step))
+    before = [array.copy() for array in player.state]
+    with pytest.raises(db.InputError, match="a reward is of an arm from 0 to 1; got"):
+        player.update_many([(0, 0.5), (arm, 0.5)])
+    assert all((was == now).all() for was, now in zip(before, player.state, strict=True))

@@ -260,3 +260,18 @@ def test_new_arms_can_be_the_only_ones_that_are_on(policy: db.Policy) -> None:
     for name in ("a", "b"):
         session.disable_arm(name)
     assert {each.arm for each in session.ask_many(6)} == {"c", "d"}
+
+
+@pytest.mark.parametrize("policy", [db.KLUCB(), db.UCB1()], ids=lambda policy: type(policy).__name__)
+def test_a_reward_of_an_arm_that_the_policy_no_longer_knows_is_not_learnt(policy: db.Policy) -> None:
+    """It was the last arm, so the others have kept their numbers; its reward was written beyond the State."""
+    session = db.Session(db.AutoTS(), arms=["a", "b"], explore=0.5)
+    session.tell_many(dict.fromkeys(session.ask_many(4), 0.5))
+    session.add_arm("c")
+    first, second = [each for each in session.ask_many(50) if each.arm == "c"][:2]
+    session.tell(first, 0.5)
+    session.remove_arm("c")
+    session.change(policy=policy)  # learns the last rewards again, that of c among them
+    before = session._learner.learnt
+    session.tell(second, 1.0)
+    assert session._learner.learnt == before <= 4

@@ -226,6 +226,8 @@ class Player:
             with self._lock:
                 now = pulls[: self.room()]
                 arms, rewards = zip(*now, strict=True)
+                if min(arms) < 0 or max(arms) >= self.n_arms:  # machine code would write beyond the State
+                    raise InputError(f"a reward is of an arm from 0 to {self.n_arms - 1}; got {set(arms)}")
                 self.play(make_update_many, np.array(arms, np.int64), np.array(rewards, float))
                 self.step += len(now)
                 self.room()  # now, not before the next update: a State must not depend on who looks at it in between

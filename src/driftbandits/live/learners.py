@@ -122,8 +122,9 @@ class Learner:
         wanted = (ON,) if policy.arms_change == "anew" else (ON, OFF)
         places = [arm for arm, status in enumerate(statuses) if status in wanted]
         made = make_learner(policy, places, self.seed, explore, self.era + 1)
+        made.seen = len(statuses)
         made.take(list(self.recent), 0)
-        made.recent, made.seen, made.forced = self.recent.copy(), len(statuses), self.forced
+        made.recent, made.forced = self.recent.copy(), self.forced
         made.holdout = self.holdout
         if isinstance(made, InTurnLearner):
             made.aside = [deque() for _ in places]  # what it had no use for is old
@@ -207,7 +208,8 @@ class Learner:
         """
         before, unknown = self.learnt, self.unknown.copy()
         self._past.mark(self.player, self.unknown)
-        own = rewards if self._same else self._own(rewards)
+        # Where arms were taken from the end their numbers are still the policy's, but their rewards are not.
+        own = rewards if self._same and self.seen == self.n_arms else self._own(rewards)
         try:
             self._take(own, oldest)
         except PolicyError:
