@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.live.explanation import ArmView, Explanation
+from driftbandits.live.explanation import RECENT_REWARDS, ArmView, Explanation
 from driftbandits.policies._parts.belief import gaussian_belief
 from naive_beyond import NaiveSnoozeItK
 
@@ -35,7 +35,7 @@ def test_without_estimates_recent_rewards_stand_in() -> None:
     told(session, [100.0] * 20)
     assert session.explain("d-251") == late
     for why, learnt in ((late, 250), (early, 30)):
-        assert (why.learnt, why.source, why.phase) == (learnt, "the last 100 rewards of each arm", "exploring")
+        assert (why.learnt, why.source, why.phase) == (learnt, RECENT_REWARDS, "exploring")
         for arm, view in enumerate(why.arms):
             mine = rewards[arm:learnt:2][-100:]
             mean, error = statistics.fmean(mine), statistics.stdev(mine) / math.sqrt(len(mine))

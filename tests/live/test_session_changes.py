@@ -252,7 +252,7 @@ def test_what_is_refused() -> None:
     "policy", [db.AutoTS(), db.UCB1(), db.SWTS(window=20)], ids=lambda policy: type(policy).__name__
 )
 def test_new_arms_can_be_the_only_ones_that_are_on(policy: db.Policy) -> None:
-    """With none left to choose from, a kernel would take an arm that is not there."""
+    """With none left to choose from, a policy chose an arm that is off."""
     session = db.Session(policy, arms=["a", "b"])
     session.tell_many(dict.fromkeys(session.ask_many(4), 0.5))
     for name in ("c", "d"):

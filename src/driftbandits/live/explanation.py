@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from driftbandits.live.session import Session
 
 RECENT = 100
+RECENT_REWARDS = (
+    f"the last rewards of each arm, {RECENT} at most, since arms or policy changed or the Session was loaded"
+)
+"""Where estimates come from if the policy keeps none."""
 DRAWN = 1000
 """Draws that the probabilities of a choice are estimated from."""
 
@@ -59,9 +63,10 @@ class Explanation:
     known to the policy. ``gap`` is the difference that the policy tested (over ``window`` pairs of pulls, where it has
     windows), ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the
     test.
-    ``source`` says where the estimates come from: the policy, or the last 100 rewards of each arm for policies that
-    keep none. ``probability`` is exact where the Session explores, else from 1,000 draws like those of all arms; of an
-    arm that was given again it is that of its first choice. Arms of which nothing is known take turns, all alike.
+    ``source`` says where the estimates come from: the policy, or, for policies that keep none, the last rewards of each
+    arm, 100 at most, since a change or since the Session was loaded. ``probability`` is exact where the Session
+    explores, else from 1,000 draws like those of all arms; of an arm that was given again it is that of its first
+    choice. Arms of which nothing is known take turns, all alike.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
     ``late``: silence is weighed by its age, so that the policy's intervals are too narrow while data is young: by a
     factor of up to 1/sqrt(1 - p) where a share p converts.
@@ -160,10 +165,7 @@ def _explain_choice(
     belief = among(past.stage.policy.belief(past.state), list(map(learner.is_on, range(learner.n_arms))))
     source = "policy"
     if belief.estimate is None:
-        belief, source = (
-            _recent(belief, learner.rewards_before(learnt, RECENT)),
-            f"the last {RECENT} rewards of each arm",
-        )
+        belief, source = _recent(belief, learner.rewards_before(learnt, RECENT)), RECENT_REWARDS
     shares, crossing = learner.shares(learnt, DRAWN), belief.crossing
     if phase is None and probability is None:
         shares = _with_choice(learner, learnt, learner.places.index(arm), shares)
