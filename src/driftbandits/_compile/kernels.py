@@ -346,15 +346,19 @@ def _refuse_unchecked(owners: tuple[type, ...]) -> None:
         for item in reached(_kernels(owner)):
             if isinstance(item, Jitted):
                 raise PolicyError(
-                    f"{owner.__name__} calls {item.name}, which numba.njit compiles without a check of its indices: "
-                    "write @driftbandits.kernel above it in place of @numba.njit"
+                    f"{owner.__name__} calls {item.function.__name__}, which numba.njit compiles without a check of "
+                    f"its indices: write @driftbandits.kernel above it in place of @numba.njit{_begins(item.function)}"
                 )
             unsafe = UNCHECKED.intersection(item.__code__.co_names) if isinstance(item, FunctionType) else ()
             if unsafe:
                 raise PolicyError(
                     f"{owner.__name__}: {item.__qualname__} uses {min(unsafe)}, whose indices numba can't check; "
-                    "write it with array elements, as in array[index]"
+                    f"write it with array elements, as in array[index]{_begins(item)}"
                 )
+
+
+def _begins(function: FunctionType) -> str:
+    return f"\n  {function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
 
 
 def entry(
