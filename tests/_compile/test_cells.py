@@ -55,7 +55,9 @@ class Notebook:
 
     def policy(self, verb: str, body: str, parent: str = "Base") -> Any:
         arguments = {"select": "state, rng", "update": "state, arm, reward"}[verb]
-        self.run(f"@dataclass(frozen=True)\nclass Mine({parent}):\n    def {verb}(self, {arguments}):\n        {body}\n")
+        self.run(
+            f"@dataclass(frozen=True)\nclass Mine({parent}):\n    def {verb}(self, {arguments}):\n        {body}\n"
+        )
         return self.space["Mine"]()
 
     def adding(self, call: str) -> Any:
@@ -73,7 +75,7 @@ def pulls(policy: Any) -> int:
 
 
 def test_a_constant_of_a_helper_changed_and_the_cell_of_the_policy_run_again(notebook: Notebook) -> None:
-    """The machine code of the helper was the old one: the class was new, and so nothing of it seemed to have changed."""
+    """The helper's machine code was the old one: of the class, which was new, nothing seemed to have changed."""
     notebook.run("SIGN = 1.0\n@db.kernel\ndef signed(x):\n    return SIGN * x\n")
     notebook.run("@db.kernel\ndef through(x):\n    return signed(x)\n")
     first = notebook.adding("through(reward)")

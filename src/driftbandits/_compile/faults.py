@@ -158,7 +158,9 @@ def _cause(text: str) -> str:
 def _way_out(cause: str) -> str:
     if re.match(r"Untyped global name '\w+': .*<class 'function'>", cause):
         return "write @driftbandits.kernel above that function"
-    of_a_class = r"Untyped global name '\w+': .*<class '(type|abc\.ABCMeta)'>|Unknown attribute '[A-Z]\w*' of type Module"
+    of_a_class = (
+        r"Untyped global name '\w+': .*<class '(type|abc\.ABCMeta)'>|Unknown attribute '[A-Z]\w*' of type Module"
+    )
     if re.match(of_a_class, cause):
         return (
             "to call a method of another class, name it outside of yours, as in "
