@@ -281,7 +281,8 @@ def test_the_switch(switch: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> 
         usual_mode(Sound())
 
 
-def test_doubling_over_a_users_policy_is_checked_too() -> None:
+def test_doubling_over_a_users_policy_is_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DRIFTBANDITS_BOUNDSCHECK", raising=False)
     from dataclasses import dataclass
 
     from driftbandits._compile.player import usual_mode
