@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 from clock import Clock
 from driftbandits._compile.lowlevel import StepStream
+from driftbandits._compile.player import Player
 from driftbandits.live import decisions
 from driftbandits.live.decisions import TooOldError, UnknownDecisionError
 from driftbandits.live.learners import SEED_STEPS
@@ -256,6 +257,23 @@ def test_rewards_put_aside_are_dropped_when_too_old() -> None:
         last = session.ask()
         session.tell(last.id, 0.5)
         assert (last.arm, last.step, session.learnt) == ("b", 3 + wait, learnt)
+
+
+@pytest.mark.parametrize("policy", [db.SWUCB(10_000, window=500), db.SnoozeItK(10_000, 1e-3), db.KalmanTS(drift=1e-3)])
+def test_no_kernel_runs_while_another_changes_the_state(policy: db.Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Session is for one thread; but threads that share it all the same must not read arrays half written."""
+    session, play = db.Session(policy, ["a", "b"], explore=0.1), Player.play
+    alone: list[bool] = []
+
+    def watched(player: Player, *given: Any, **named: Any) -> int:
+        alone.append(player._lock.locked())
+        return play(player, *given, **named)
+
+    monkeypatch.setattr(Player, "play", watched)
+    for _ in range(3):
+        session.tell_many([(decision, 0.5) for decision in session.ask_many(3)])
+    assert alone
+    assert all(alone)
 
 
 def test_probabilities_are_those_of_the_choices() -> None:

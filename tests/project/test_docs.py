@@ -23,7 +23,7 @@ def blocks(page: str) -> list[str]:
 
 
 def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
-    file, line, check = blocks("docs/adding-a-policy.md")
+    file, line, check, own = blocks("docs/adding-a-policy.md")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     policies = tmp_path / "src" / "driftbandits" / "policies"
     (policies / "epsilongreedy.py").write_text(file, encoding="utf-8")
@@ -31,7 +31,13 @@ def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
         listed.write(line)
     (tmp_path / "typed.py").write_text(TYPED, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "MYPYPATH": str(tmp_path / "src")}
-    for program in (["-c", check], ["-c", FOLLOWS], ["-m", "mypy", "--strict", "--follow-imports=silent", "typed.py"]):
+    own += "\nfrom driftbandits.testing import check_policy\ncheck_policy(Clipped())"
+    for program in (
+        ["-c", check],
+        ["-c", FOLLOWS],
+        ["-c", own],
+        ["-m", "mypy", "--strict", "--follow-imports=silent", "typed.py"],
+    ):
         answer = subprocess.run(
             [sys.executable, *program], capture_output=True, text=True, env=environment, cwd=tmp_path
         )

@@ -171,7 +171,8 @@ class WritesFlat(Sound):
         return 0
 
     def update(self, state: Any, arm: int, reward: float) -> None:
-        state.arms.flat[arm + 9] = reward
+        if reward > 1e9:
+            state.arms.flat[arm + 9] = reward
 
 
 COMMON = db.records(2, q="f8", n="i8")

@@ -8,8 +8,9 @@ import functools
 import hashlib
 import types
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,11 @@ MACHINERY = ("kernels.py", "loops.py", "lowlevel.py", "sfc64.py")
 FOREIGN = ("numpy", "math", "numba")
 
 
-class Jitted(NamedTuple):
+@dataclass(frozen=True)
+class Jitted:
     """A function that somebody compiles with numba himself, and how."""
 
-    name: str
+    function: types.FunctionType = field(repr=False)
     options: str
 
 
@@ -69,7 +71,7 @@ def reached(roots: Iterable[Any]) -> Iterator[Any]:
     while todo:
         item = todo.pop(0)
         if hasattr(item, "targetoptions"):
-            yield Jitted(item.py_func.__qualname__, str(sorted(item.targetoptions.items())))
+            yield Jitted(item.py_func, str(sorted(item.targetoptions.items())))
         item = getattr(item, "py_func", item)  # what numba.njit has wrapped
         if isinstance(item, types.FunctionType):
             if item in seen:

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 import re
 import traceback
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 from driftbandits._compile.kernels import ARM, NO_ARM, REWARD, is_ours, select
 from driftbandits._compile.loops import CHOOSING, DRAWING
+from driftbandits._compile.lowlevel import FLAT
 from driftbandits.errors import PolicyError
 
 TRIES = 100
 """How often a choice that failed at random is repeated before we give up."""
 _NOT_THEIRS = (str(Path(np.__file__).parent), __file__)
+_MACHINERY = tuple(str(Path(file).parent) + os.sep for file in (np.__file__, numba.__file__, __file__))
 
 
 def kernel_fault(policy: Any, others: Any, state: Any, fault: Any, step: int, error: Exception) -> PolicyError:
@@ -57,8 +61,7 @@ def compile_fault(policy: Any, others: Any, state: Any, error: Exception) -> Pol
     name = " or ".join(type(one).__name__ for one in (policy, *others) if not is_ours(type(one))) or name
     cause, where = _numba_says(text)
     return PolicyError(
-        f"{name} cannot be compiled, because numba knows only a part of Python: {cause}{where}; change "
-        "that, or drop the base class Policy to run it as plain Python"
+        f"{name} cannot be compiled, because numba knows only a part of Python: {cause}; {_way_out(cause)}{where}"
     )
 
 
@@ -129,21 +132,47 @@ def _array(frame: traceback.FrameSummary) -> str:
 
 
 def _numba_says(text: str) -> tuple[str, str]:
-    """The innermost cause of numba's message, and the last line of theirs that it names."""
-    package = str(Path(__file__).parent)
-    places = [
-        (match.start(), match[1], int(match[2]), match[3])
-        for match in re.finditer(r'File "([^"]+)", line (\d+):\n(?:.*\n)*?\s*(?:<source elided>\n)?(.*)', text)
-        if not match[1].startswith(package) and package.split("/")[-1] + "/" not in match[1]
-    ]
-    end = places[-1][0] if places else len(text)
-    lines = [line.strip() for line in text[:end].splitlines() if line.strip()]
-    telling = [
-        line
-        for line in lines
-        if not re.match(
-            r"(During|File|Overload|With arg|Rejected|There are|Of which|raised from|- |>>>|Failed in|\^)", line
+    """The cause that numba's message gives at the innermost line of theirs, and that line."""
+    found = re.finditer(r'(?m)File "([^"]+)", line (\d+)|^.*\b(?:at|from) (\S.*) \((\d+)\)$', text)
+    places = [(match.start(), os.path.abspath(match[1] or match[3]), int(match[2] or match[4])) for match in found]
+    places = [place for place in places if not place[1].startswith(_MACHINERY)]
+    end, where = len(text), ""
+    if places:
+        end, file, line = places[0]
+        where = _place(file, line, linecache.getline(file, line))
+    return _cause(text[: text.find("\n", end) if "\n" in text[end:] else len(text)]), where
+
+
+def _cause(text: str) -> str:
+    """What stands last of a few forms: an error of numba's own, a call that it does not know, or a sentence."""
+    text = re.split(r"Failed in nopython mode pipeline.*\n", text)[-1].strip()
+    call, said = re.search(r">>> (.+)", text), re.findall(r"specific error:\s+\w+: (.+)", text)
+    if call and "Numbers(" not in call[1]:  # else it is a kernel itself
+        return (f"{call[1]}: {said[-1]}" if said else f"it has no {call[1]}")[:300]
+    if said:
+        return f"{said[-1]}"[:300]
+    first = (text.splitlines() or ["no reason given"])[0]
+    return re.split(r"[.,]? (?:Raised from|defined at) ", first)[0].rstrip(".")[:300]
+
+
+def _way_out(cause: str) -> str:
+    if re.match(r"Untyped global name '\w+': .*<class 'function'>", cause):
+        return "write @driftbandits.kernel above that function"
+    of_a_class = (
+        r"Untyped global name '\w+': .*<class '(type|abc\.ABCMeta)'>|Unknown attribute '[A-Z]\w*' of type Module"
+    )
+    if re.match(of_a_class, cause):
+        return (
+            "to call a method of another class, name it outside of yours, as in "
+            "before = driftbandits.kernel(Other.update), and write before(self, state, arm, reward)"
         )
-    ]
-    cause = (telling or lines or ["no reason given"])[-1]
-    return (cause[:300], _place(*places[-1][1:]) if places else "")
+    if re.match(r"Unknown attribute '\w+' of type Numbers", cause):
+        return (
+            "in kernels self has only its fields annotated float, int or bool; a method that kernels call must be a "
+            "function outside of the class, with @driftbandits.kernel above it"
+        )
+    if FLAT in cause:
+        return "write it with array elements, as in array[index]"
+    if "Sfc64Type" in cause or "NumPyRandomGenerator" in cause:
+        return "draw with rng.random(), as in int(rng.random() * n) for one of n"
+    return "change that, or drop the base class Policy to run it as plain Python"

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar
+from weakref import WeakKeyDictionary
 
 import numba
 import numpy as np
@@ -28,7 +29,7 @@ from numba.core import types
 
 from driftbandits._common.checks import shown
 from driftbandits._compile.digest import Jitted, code_digest, machinery_digest, reached
-from driftbandits._compile.lowlevel import borrow, forget_machine_code, layouts_known, overloaded
+from driftbandits._compile.lowlevel import borrow, forget_machine_code, is_overloaded, layouts_known, overloaded
 from driftbandits.errors import InputError, PolicyError
 
 _ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -53,7 +54,8 @@ def kernel(function: F) -> F:
     >>> double(4)
     8
     """
-    overloaded(function)(lambda *arguments: function)
+    if not is_overloaded(function):  # else each decoration would keep machine code of its own
+        overloaded(function)(lambda *arguments: function)
     return function
 
 
@@ -76,9 +78,9 @@ class Compiled:
         """The class that stands for ``self``: a new one whenever the code of the kernels is no longer the same."""
         with _lock:
             digest = _kernels_digest(cls)
+            if not is_ours(cls):
+                _forget_what_changed(cls)
             if "Numbers" not in cls.__dict__ or cls.Numbers.digest != digest:
-                if "Numbers" in cls.__dict__:
-                    forget_machine_code(item for item in reached(_kernels(cls)) if isinstance(item, FunctionType))
                 names = [field.name for field in fields(cls) if _type_name(field.type) in _NUMBERS]  # type: ignore[arg-type]
                 made = _NAMEDTUPLE("Numbers", names)
                 # Pickled by reference, so that numba's cache finds the same class in the next process.
@@ -137,6 +139,20 @@ def _kernels_digest(owner: type) -> str:
 @functools.cache
 def _digest_of_ours(owner: type) -> str:
     return code_digest(_kernels(owner))
+
+
+_digests: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""Of functions that kernels call: the code that their machine code was made of."""
+
+
+def _forget_what_changed(owner: type) -> None:
+    """A constant may have changed since another class, such as this one in an earlier cell, had helpers compiled."""
+    for item in reached(_kernels(owner)):
+        if isinstance(item, FunctionType) and is_overloaded(item):
+            digest = code_digest([item])
+            if _digests.setdefault(item, digest) != digest:
+                forget_machine_code([item])
+                _digests[item] = digest
 
 
 NO_ARM = "must return the number of an arm, a whole number as in return int(arm)"
@@ -320,8 +336,8 @@ def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...], digest: s
         return numba.njit(boundscheck=checked, **_ENTRY_OPTIONS)(function)
 
 
-UNCHECKED = frozenset({"flat", "as_strided", "carray", "farray"})
-"""Ways to memory that numba does not check even when it is told to check indices."""
+UNCHECKED = frozenset({"as_strided", "carray", "farray"})
+"""Ways to memory that numba does not check even when it is told to check indices; ``lowlevel`` refuses ``flat``."""
 
 
 def _refuse_unchecked(owners: tuple[type, ...]) -> None:
@@ -330,15 +346,19 @@ def _refuse_unchecked(owners: tuple[type, ...]) -> None:
         for item in reached(_kernels(owner)):
             if isinstance(item, Jitted):
                 raise PolicyError(
-                    f"{owner.__name__} calls {item.name}, which numba.njit compiles without a check of its indices: "
-                    "write @driftbandits.kernel above it in place of @numba.njit"
+                    f"{owner.__name__} calls {item.function.__name__}, which numba.njit compiles without a check of "
+                    f"its indices: write @driftbandits.kernel above it in place of @numba.njit{_begins(item.function)}"
                 )
             unsafe = UNCHECKED.intersection(item.__code__.co_names) if isinstance(item, FunctionType) else ()
             if unsafe:
                 raise PolicyError(
                     f"{owner.__name__}: {item.__qualname__} uses {min(unsafe)}, whose indices numba can't check; "
-                    "write it with array elements, as in array[index]"
+                    f"write it with array elements, as in array[index]{_begins(item)}"
                 )
+
+
+def _begins(function: FunctionType) -> str:
+    return f"\n  {function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
 
 
 def entry(
@@ -362,6 +382,9 @@ def entry(
     try:
         return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]
     except numba.core.errors.NumbaError:
+        # numba remembers what failed: a helper that has since been marked with @kernel would be refused for ever.
+        forget_machine_code()
+        dispatcher._compiler._failed_cache.clear()
         raise
     except Exception:  # whatever reading it may raise
         # The cache on disk is damaged, or names a State's class that has since been renamed or moved: start a new one.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import cgutils, errors, ir, types
 from numba.core.datamodel import default_manager
 from numba.core.extending import _overload_default_jit_options
 from numba.core.targetconfig import ConfigStack
@@ -28,6 +28,7 @@ _ADDRESSES = ("state_address", "state", "fnptr_next_uint64", "fnptr_next_double"
 _PHILOX_WORDS = 8
 """numpy's philox_state: pointers to counter and key, the buffer's place, its 4 numbers, and half a number kept."""
 _templates: dict[Any, Any] = {}
+FLAT = "an index of flat, which it can't check"
 
 
 @functools.cache
@@ -100,7 +101,13 @@ def overloaded(function: Any) -> Callable[[Any], Any]:
             caller = ConfigStack.top_or_none()
             return {**settled, "boundscheck": bool(caller and caller.boundscheck)}
 
-        template = type(base.__name__, (base,), {"_jit_options": property(settings)})
+        def generic(template: Any, args: Any, kws: Any) -> Any:
+            signature = base.generic(template, args, kws)
+            if signature is not None and template._jit_options["boundscheck"]:
+                _refuse_flat(template._get_impl(args, kws)[0])
+            return signature
+
+        template = type(base.__name__, (base,), {"_jit_options": property(settings), "generic": generic})
         infer(template)
         infer_global(function, types.Function(template))
         _templates[function] = template
@@ -109,9 +116,23 @@ def overloaded(function: Any) -> Callable[[Any], Any]:
     return decorate
 
 
-def forget_machine_code(functions: Any) -> None:
-    """Let the next compilation read these kernels again: a constant that they name has changed."""
-    for function in functions:
+def _refuse_flat(dispatcher: Any) -> None:
+    """An index of ``array.flat`` is not checked even by code that checks its indices; to iterate over it is safe."""
+    for compiled in dispatcher.overloads.values():
+        for use, signature in compiled.type_annotation.calltypes.items():
+            indexed = isinstance(use, ir.SetItem | ir.StaticSetItem) or getattr(use, "op", "").endswith("getitem")
+            if indexed and signature is not None and isinstance(signature.args[0], types.NumpyFlatType):
+                raise errors.TypingError(FLAT, use.loc)
+
+
+def is_overloaded(function: Any) -> bool:
+    """Whether compiled code may call it."""
+    return function in _templates
+
+
+def forget_machine_code(functions: Any = None) -> None:
+    """Let the next compilation read these kernels again, or all: a constant that they name has changed."""
+    for function in list(_templates) if functions is None else functions:
         if function in _templates:
             _templates[function]._impl_cache.clear()
 

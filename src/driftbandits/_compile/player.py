@@ -208,10 +208,14 @@ class Player:
             self._refuse(answer, self._step_of(maker), others)
         return answer  # type: ignore[no-any-return]
 
+    def play_alone(self, maker: Callable[[str], Any], *arguments: Any) -> int:
+        """As ``play``, while no other thread changes the State."""
+        with self._lock:
+            return self.play(maker, *arguments)
+
     def select(self, generator: Any) -> int:
         """The arm to pull now; ``generator`` is what ``random`` makes of a random generator."""
-        with self._lock:
-            return self.play(make_select, generator, self.n_arms)
+        return self.play_alone(make_select, generator, self.n_arms)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""

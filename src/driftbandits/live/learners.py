@@ -292,13 +292,17 @@ class Learner:
         draws, chances = DRAWS if explore > 0 else 1, (self._on, self._choices, explore)
         held = held or NOBODY
         if self.stream.memory:
-            player.play(make_select_many, self._generator, self.stream.memory, step, draws, chances, held, arms, p)
+            player.play_alone(
+                make_select_many, self._generator, self.stream.memory, step, draws, chances, held, arms, p
+            )
             return arms, p
         for index in range(count):  # the loop can't move the stream to the next step by itself
             self.stream.at(step + index)
             one = slice(index, index + 1)
             its = held[0][one], *held[1:]
-            player.play(make_select_many, self._generator, (), step + index, draws, chances, its, arms[one], p[one])
+            player.play_alone(
+                make_select_many, self._generator, (), step + index, draws, chances, its, arms[one], p[one]
+            )
         return arms, p
 
     def _by_chance(self, step: int, arms: Any) -> tuple[Any, Any]:

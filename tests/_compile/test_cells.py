@@ -1,0 +1,169 @@
+"""Policies in cells of a notebook: results follow the newest code, and a mistake is told at the line of the cell."""
+
+from __future__ import annotations
+
+import linecache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import driftbandits as db
+from driftbandits.testing import check_policy
+
+FIRST = """
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+import numba
+import numpy as np
+import driftbandits as db
+
+class S(NamedTuple):
+    arms: Any
+
+@dataclass(frozen=True)
+class Base(db.Policy):
+    bonus: float = 0.0
+    def init(self, n_arms):
+        return S(db.records(n_arms, n="i8", q="f8"))
+    def select(self, state, rng):
+        if state.arms[0].n == 0 or state.arms[1].n == 0:
+            return int(state.arms[0].n > 0)
+        return int(state.arms[1].q / state.arms[1].n > state.arms[0].q / state.arms[0].n)
+    def update(self, state, arm, reward):
+        state.arms[arm].n += 1
+        state.arms[arm].q += reward
+"""
+WORLD = db.instances.stationary(200, (0.9, 0.2))
+BEST, WORST = 199, 1
+"""How often the first arm is pulled by those that follow rewards, and by those that follow their opposite."""
+
+
+class Notebook:
+    """Cells run in one namespace. As in Jupyter, their lines are known though their files don't exist."""
+
+    def __init__(self, folder: Path) -> None:
+        self.space: dict[str, Any] = {"__name__": "__main__"}
+        self.folder, self.numbers = folder, count(1)
+        self.run(FIRST)
+
+    def run(self, cell: str) -> Any:
+        file = str(self.folder / f"cell{next(self.numbers)}.py")
+        linecache.cache[file] = (len(cell), None, cell.splitlines(keepends=True), file)
+        exec(compile(cell, file, "exec"), self.space)
+
+    def policy(self, verb: str, body: str, parent: str = "Base") -> Any:
+        arguments = {"select": "state, rng", "update": "state, arm, reward"}[verb]
+        self.run(
+            f"@dataclass(frozen=True)\nclass Mine({parent}):\n    def {verb}(self, {arguments}):\n        {body}\n"
+        )
+        return self.space["Mine"]()
+
+    def adding(self, call: str) -> Any:
+        return self.policy("update", f"state.arms[arm].n += 1; state.arms[arm].q += {call}")
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Notebook:
+    return Notebook(tmp_path)
+
+
+def pulls(policy: Any) -> int:
+    noise = db.Gaussian(0.0)
+    return int(db.simulate({"it": policy}, WORLD, noise, runs=1, progress=False).pulls["it"][0, 0])
+
+
+def test_a_constant_of_a_helper_changed_and_the_cell_of_the_policy_run_again(notebook: Notebook) -> None:
+    """The helper's machine code was the old one: of the class, which was new, nothing seemed to have changed."""
+    notebook.run("SIGN = 1.0\n@db.kernel\ndef signed(x):\n    return SIGN * x\n")
+    notebook.run("@db.kernel\ndef through(x):\n    return signed(x)\n")
+    first = notebook.adding("through(reward)")
+    assert pulls(first) == BEST
+    notebook.run("SIGN = -1.0")
+    assert pulls(notebook.adding("through(reward)")) == WORST
+    notebook.run("SIGN = 1.0")
+    play = db.Online(first, 2)  # other loops than those of simulate, compiled only now
+    for _ in range(20):
+        arm = play.select()
+        play.update(arm, 1.0 - arm)
+    assert play.state.arms.n.tolist() == [19, 1]
+
+
+def test_a_helper_that_was_marked_twice_follows_a_changed_constant(notebook: Notebook) -> None:
+    notebook.run("SIGN = 1.0\n@db.kernel\ndef signed(x):\n    return SIGN * x\n")
+    policy = notebook.adding("signed(reward)")
+    assert pulls(policy) == BEST
+    notebook.run("SIGN = -1.0\ndb.kernel(signed)")
+    assert pulls(policy) == WORST
+
+
+def test_a_class_redefined_and_two_of_one_name(notebook: Notebook) -> None:
+    first, second = notebook.adding("reward"), notebook.adding("-reward")
+    assert [pulls(first), pulls(second), pulls(first)] == [BEST, WORST, BEST]
+
+
+def test_a_helper_is_marked_after_it_was_refused(notebook: Notebook) -> None:
+    """numba remembers what it could not compile; the policy is the same, and so is the helper's code."""
+    helper = "def helper(x):\n    return 2 * x\n"
+    notebook.run(helper)
+    policy = notebook.adding("helper(reward)")
+    with pytest.raises(db.PolicyError, match=r"'helper'.*; write @driftbandits\.kernel above that function\n"):
+        pulls(policy)
+    notebook.run("@numba.njit\n" + helper)
+    with pytest.raises(db.PolicyError, match=r"in place of @numba\.njit\n  .*cell4\.py, line 1$"):
+        pulls(policy)
+    notebook.run("@db.kernel\n" + helper)
+    assert pulls(policy) == BEST
+
+
+MISTAKES = [
+    ("update", "super().update(state, arm, reward)", "name it outside of yours, as in before = "),
+    ("update", "Base.update(self, state, arm, reward)", "name it outside of yours, as in before = "),
+    ("update", "db.UCB1.update(self, state, arm, reward)", "name it outside of yours, as in before = "),
+    ("update", "self.init(arm)", "must be a function outside of the class, with @driftbandits.kernel"),
+    ("select", "return rng.choice(2)", "draw with rng.random(), as in int(rng.random() * n)"),
+    ("select", "return rng.integers(2)", "draw with rng.random(), as in int(rng.random() * n)"),
+    ("select", "return sum({0: 0}.values())", "it has no sum(values[DictType"),
+    ("update", "x = f'{reward:.2f}'", "format spec in f-strings not supported yet; change that"),
+    ("update", "x = 'a' if reward > 0 else 1", "Cannot unify"),
+    ("update", "state.arms.q.flat[arm] += reward", "an index of flat, which it can't check; write it with array"),
+    ("select", "return int(state.arms.q.flat[1] > 0.5)", "an index of flat, which it can't check; write it with array"),
+    ("update", "state.arms[arm + 3].q += reward", "used index 3 of state.arms, which has length 2"),
+    ("update", "state.arms[arm].total += reward", "no attribute 'total'"),
+]
+
+
+@pytest.mark.parametrize(("verb", "body", "told"), MISTAKES)
+def test_a_mistake_is_told_at_the_line_of_the_cell(verb: str, body: str, told: str, notebook: Notebook) -> None:
+    with pytest.raises(db.PolicyError) as caught:
+        pulls(notebook.policy(verb, body, "db.UCB1" if "UCB1" in body else "Base"))
+    text = str(caught.value)
+    assert told in text
+    assert text.endswith(f"{notebook.folder / 'cell2.py'}, line 4:\n    {body}")
+    assert len(text) < 900
+
+
+def test_the_way_out_of_super(notebook: Notebook) -> None:
+    notebook.run("before = db.kernel(Base.update)")
+    assert pulls(notebook.policy("update", "before(self, state, arm, -reward)")) == WORST
+    notebook.run("before = db.kernel(db.UCB1.update)")
+    policy = notebook.policy("update", "before(self, state, arm, reward)", "db.UCB1")
+    assert pulls(policy) == pulls(db.UCB1())
+
+
+def test_flat_is_refused_only_where_it_is_indexed(notebook: Notebook) -> None:
+    """A field of that name, of the policy or of its State, is no array's flat; and to iterate over that is safe."""
+    notebook.run(
+        "class F(NamedTuple):\n    flat: Any\n"
+        "@db.kernel\ndef add(state, arm, x):\n    state.flat[arm].q += x\n"
+        "@dataclass(frozen=True)\nclass Flat(db.Policy):\n    flat: float = 1.0\n"
+        "    def init(self, n_arms):\n        return F(db.records(n_arms, q='f8'))\n"
+        "    def select(self, state, rng):\n"
+        "        total = 0.0\n"
+        "        for q in state.flat.q.flat:\n            total += q\n"
+        "        return int(state.flat[0].q > self.flat and total > 1.0)\n"
+        "    def update(self, state, arm, reward):\n        add(state, arm, reward)\n"
+    )
+    check_policy(notebook.space["Flat"]())
+    assert pulls(notebook.space["Flat"]()) == 2
