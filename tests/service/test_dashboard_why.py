@@ -29,7 +29,7 @@ def test_who_chose_and_why_an_old_decision_was_made(running: Running, watch: Cal
         for _ in range(6):  # more changes than a Session keeps policies
             shop.force_arm(None)
             shop.force_arm("a")
-    page = watch(running.url, size=PHONE).open("shop")
+    page = watch(running.url, size=PHONE, expected="404 [(]Not Found").open("shop")
     said = page.get_by_role("region", name="Why that Decision")
     for decision, words in (
         ("shop-5", "shop-5: b was chosen with probability 0[.]333.*Exploring"),
