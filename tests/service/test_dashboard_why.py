@@ -113,5 +113,5 @@ def test_no_mark_is_cut_at_the_edge_of_a_chart(running: Running, watch: Callable
     ticks = page.evaluate("document.querySelectorAll('.chart')[4].plot.u?.axes[1].incrs ?? null")
     assert ticks is None or all(each == int(each) for each in ticks)
     label = "async ([at, step]) => (await import('./static/format.js')).timeLabel(at, step)"
-    told = [page.evaluate(label, [1.8e9 + at, 0.05]) for at in (46, 46.05, 46.1)]
-    assert told == ["46.00 s", "46.05 s", "46.10 s"], "no two ticks within a second are called the same"
+    told = [page.evaluate(label, [1.8e9 + at, 0.025]) for at in (46, 46.025, 46.05)]
+    assert told == ["46.000 s", "46.025 s", "46.050 s"], "no two ticks within a second are called the same"
