@@ -358,10 +358,11 @@ def test_charts_zoom_move_and_become_files(running: Running, watch: Callable[...
     steps = [int(line.split(",")[0]) for line in lines[1:]]
     assert steps
     assert first <= steps[0] <= steps[-1] <= last
-    with page.expect_download() as files:
-        page.get_by_role("button", name="Mean reward as PNG").click()
-    assert Path(files.value.path()).read_bytes()[:4] == b"\x89PNG"
-    assert files.value.suggested_filename == "button-mean-reward.png"
+    for figure in ("Share of traffic, and snoozes", "Mean reward"):
+        with page.expect_download() as files:
+            page.get_by_role("button", name=f"{figure} as PNG").click()
+        assert Path(files.value.path()).read_bytes()[:4] == b"\x89PNG"
+        assert files.value.suggested_filename == f"button-{re.sub('[ ,]+', '-', figure.lower())}.png"
     link = page.url
     chart.focus()
     page.keyboard.press("0")

@@ -146,8 +146,31 @@ def test_the_timeline_tells_what_happened_and_who_did_it(tmp_path: Path) -> None
     assert (found[8]["before"], found[8]["policy"]) == ("AutoTS", "UCB1")
     assert (found[9]["settings"], found[10]["settings"]) == ({"timeout": 60.0}, {"title": "A shop"})
     assert [entry["count"] for entry in found if entry["kind"] == "corrected"] == [2]
-    assert {entry["who"] for entry in found if entry["kind"] != "alarm"} == {"Ada"}
+    assert {entry["who"] for entry in found if entry["kind"] not in ("alarm", "corrected")} == {"Ada"}
     assert not any("who" in entry for entry in for_guest)
+
+
+def test_refunds_push_nothing_out_of_the_timeline() -> None:
+    """They are one entry a day, however many; nor do the notes of who made them hide those of who paused."""
+    with serving() as running:
+        clock = running.service.store.clock = Clock()
+        clock.now = 20_000 * 86_400.0
+        path = running.create("shop")
+        running.on_loop(running.service.holdings.get("shop"))
+        running.held("shop").session.clock = clock
+        told_all(running, path, 300, 1.0)
+        running.http.post(f"{path}/arms", json={"arm": "green"})
+        running.http.post(f"{path}/pause")
+        running.http.post(f"{path}/resume")
+        for step in range(1, 301):
+            clock.now += 600.0
+            running.held("shop").session.clock = clock
+            body = {"corrections": [{"id": f"shop-{step}", "reward": 0.0}]}
+            assert running.http.post(f"{path}/correct", json=body).status_code == 200
+        found = running.http.get("/v1/live/timeline?experiment=shop").json()
+    assert [entry["kind"] for entry in found] == ["created", "arm", "paused", "resumed", *["corrected"] * 3]
+    assert [entry["count"] for entry in found if entry["kind"] == "corrected"] == [143, 144, 13]
+    assert [entry["time"] for entry in found if entry["kind"] == "corrected"][-1] == clock.now
 
 
 def test_the_fan_is_what_the_policy_forecasts() -> None:

@@ -29,7 +29,7 @@ def test_who_chose_and_why_an_old_decision_was_made(running: Running, watch: Cal
         for _ in range(6):  # more changes than a Session keeps policies
             shop.force_arm(None)
             shop.force_arm("a")
-    page = watch(running.url, size=PHONE).open("shop")
+    page = watch(running.url, size=PHONE, expected="404 [(]Not Found").open("shop")
     said = page.get_by_role("region", name="Why that Decision")
     for decision, words in (
         ("shop-5", "shop-5: b was chosen with probability 0[.]333.*Exploring"),
@@ -42,6 +42,8 @@ def test_who_chose_and_why_an_old_decision_was_made(running: Running, watch: Cal
         expect(said).to_contain_text(re.compile(words))
     expect(said).not_to_contain_text("Exploring")
     expect(said.get_by_role("row", name=re.compile("^c"))).to_contain_text("disabled")
+    broken = "each => each.filter(it => !it.innerText.includes(' ') && it.offsetHeight > 40).map(it => it.innerText)"
+    assert said.locator(".number").evaluate_all(broken) == [], "no word or number is cut in two"
     caption = said.locator("caption")
     box = said.bounding_box()
     shown = caption.bounding_box()
@@ -54,6 +56,22 @@ def test_who_chose_and_why_an_old_decision_was_made(running: Running, watch: Cal
     expect(said).to_contain_text("there is no Decision 'shop-99999'")
     page.get_by_role("link", name="All experiments").click()
     expect(page.locator("#list")).to_contain_text("SWTS · 3 arms")
+
+
+def test_an_arm_that_is_on_is_not_offered_to_be_enabled(running: Running, watch: Callable[..., Watched]) -> None:
+    """What can't be done now is left out whole, button and words."""
+    running.create("shop", arms=["a", "b", "c"])
+    page = watch(running.url).open("shop")
+    dialog = page.get_by_role("dialog", name="Arm")
+    page.get_by_role("button", name="Change a", exact=True).click()
+    expect(dialog).to_contain_text("It is not chosen until it is enabled")
+    expect(dialog.get_by_text("It may be chosen again")).to_be_hidden()
+    dialog.get_by_role("button", name="Disable").click()
+    expect(page.locator("#arms tbody tr").first).to_contain_text("disabled")
+    page.get_by_role("button", name="Change a", exact=True).click()
+    expect(dialog.get_by_text("It may be chosen again")).to_be_visible()
+    expect(dialog.get_by_text("It is not chosen until")).to_be_hidden()
+    expect(dialog.get_by_text("The kill switch.")).to_be_hidden()
 
 
 def test_what_is_not_known_yet_is_said_where_it_biases(running: Running, watch: Callable[..., Watched]) -> None:
@@ -94,3 +112,6 @@ def test_no_mark_is_cut_at_the_edge_of_a_chart(running: Running, watch: Callable
         assert 4 <= found <= 96 or (found == at and (at <= -4 or at >= 104))
     ticks = page.evaluate("document.querySelectorAll('.chart')[4].plot.u?.axes[1].incrs ?? null")
     assert ticks is None or all(each == int(each) for each in ticks)
+    label = "async ([at, step]) => (await import('./static/format.js')).timeLabel(at, step)"
+    told = [page.evaluate(label, [1.8e9 + at, 0.025]) for at in (46, 46.025, 46.05)]
+    assert told == ["46.000 s", "46.025 s", "46.050 s"], "no two ticks within a second are called the same"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from itertools import pairwise
 from typing import Any
 
@@ -13,9 +14,13 @@ from hypothesis import strategies as st
 
 from driftbandits import instances
 from driftbandits.service.dashboard import drift_alarm
-from driftbandits.service.dashboard.drift_alarm import CHANCE, FIRST, Alarm, DriftAlarm
+from driftbandits.service.dashboard.drift_alarm import CHANCE, FIRST, Alarm, Block, DriftAlarm
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def as_numbers(pair: tuple[Block, Block]) -> tuple[Any, ...]:
+    return astuple(pair[0]) + astuple(pair[1])
 
 
 def feed(alarm: DriftAlarm, means: Array, luck: np.random.Generator, sigma: float = 0.5, lag: int = 0) -> list[Alarm]:
@@ -74,17 +79,18 @@ def test_an_arm_left_alone_may_have_drifted_meanwhile() -> None:
     assert DriftAlarm(1, 1e-5).take(0, [*early, *late])
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 10**6), st.sampled_from([0.0, 0.25, 1.0])), max_size=400),
-    st.lists(st.integers(1, 90), max_size=10),
-)
+@given(st.integers(0, 600), st.integers(0, 2**32 - 1), st.lists(st.integers(1, 90), max_size=10))
 @settings(max_examples=60, deadline=None)
-def test_every_block_is_compared_with_the_one_before_it(rewards: list[tuple[float, float]], cuts: list[int]) -> None:
-    sizes: list[tuple[float, float]] = []
+def test_every_block_is_compared_with_the_one_before_it(count: int, seed: int, cuts: list[int]) -> None:
+    """Long lists, so that longer blocks are joined from shorter ones: hypothesis would hardly ever make any."""
+    luck = np.random.default_rng(seed)
+    steps, values = luck.integers(1, 10**6, count).tolist(), luck.choice([0.0, 0.25, 1.0], count).tolist()
+    rewards: list[tuple[float, float]] = list(zip(steps, values, strict=True))
+    compared: list[tuple[Block, Block]] = []
 
     class Spy(DriftAlarm):
-        def _compare(self, arm: int, before: Any, after: Any) -> Alarm | None:
-            sizes.append((before.count, after.total - before.total))
+        def _compare(self, arm: int, before: Block, after: Block) -> Alarm | None:
+            compared.append((before, after))
             return super()._compare(arm, before, after)
 
     alarm, left = Spy(1, 0.1), list(rewards)
@@ -92,13 +98,15 @@ def test_every_block_is_compared_with_the_one_before_it(rewards: list[tuple[floa
         alarm.take(0, left[:cut])
         left = left[cut:]
     alarm.take(0, left)
-    expected, size = [], FIRST
-    while 2 * size <= len(rewards):
-        blocks = [rewards[start : start + size] for start in range(0, len(rewards) - size + 1, size)]
-        totals = [sum(reward for _, reward in block) for block in blocks]
-        expected += [(size, after - before) for before, after in pairwise(totals)]
+    expected, size = list[tuple[Block, Block]](), FIRST
+    while 2 * size <= count:
+        blocks = list[Block]()
+        for start in range(0, count - size + 1, size):
+            mine = steps[start : start + size]
+            blocks.append(Block(size, sum(values[start : start + size]), sum(mine), min(mine), max(mine)))
+        expected += pairwise(blocks)
         size *= 2
-    assert sorted(sizes) == sorted(expected)
+    assert sorted(map(as_numbers, compared)) == sorted(map(as_numbers, expected))
     whole = len(rewards) // FIRST * FIRST
     squares = sum(
         float(np.var([reward for _, reward in rewards[start : start + FIRST]])) * FIRST
@@ -114,8 +122,8 @@ def test_the_distance_covers_overlapping_blocks(one: list[int], other: list[int]
     grid = np.arange(202)
     ours = np.searchsorted(np.sort(one), grid, side="right") / len(one)
     theirs = np.searchsorted(np.sort(other), grid, side="right") / len(other)
-    before = drift_alarm.Block(len(one), 0.0, sum(one), min(one), max(one))
-    after = drift_alarm.Block(len(other), 0.0, sum(other), min(other), max(other))
+    before = Block(len(one), 0.0, sum(one), min(one), max(one))
+    after = Block(len(other), 0.0, sum(other), min(other), max(other))
     assert np.abs(ours - theirs).sum() <= drift_alarm.distance(before, after) + 1e-9
 
 
@@ -125,7 +133,7 @@ def test_all_tests_together_stay_within_the_chance() -> None:
     assert alarm.tests == [0, 1, 0]
     # The radius of the first test of one of three arms: 2 exp(-L) = 1e-6/(3 * 1 * 2).
     luck = math.log(2 * 3 * 2 / CHANCE)
-    before, after = drift_alarm.Block(32, 0.0, 0, 0, 0), drift_alarm.Block(32, 32 * 10.0, 32, 1, 1)
+    before, after = Block(32, 0.0, 0, 0, 0), Block(32, 32 * 10.0, 32, 1, 1)
     fresh = DriftAlarm(3, 0.0, sigma=1.0)
     fresh.freedom = 1
     found = fresh._compare(1, before, after)

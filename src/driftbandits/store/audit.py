@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, insert, select
@@ -45,9 +46,9 @@ class Audit:
         statement = select(audit).where(audit.c.number > after).order_by(audit.c.number).limit(limit)
         return self._read(statement)
 
-    def done_to(self, experiment: str, since: float, limit: int) -> list[Deed]:
-        """The last so many to an experiment since then, oldest first: an id may have belonged to another one before."""
-        mine = audit.c.experiment == experiment, audit.c.time >= since
+    def done_to(self, experiment: str, did: Collection[str], since: float, limit: int) -> list[Deed]:
+        """The last so many of these kinds since then, oldest first: an id may have belonged to another one before."""
+        mine = audit.c.experiment == experiment, audit.c.did.in_(did), audit.c.time >= since
         return self._read(select(audit).where(*mine).order_by(audit.c.number.desc()).limit(limit))[::-1]
 
     def _read(self, statement: Select[Any]) -> list[Deed]:

@@ -14,7 +14,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, exists, insert, select, text
+from sqlalchemy import BigInteger, Connection, cast, delete, desc, exists, func, insert, select, text
 
 from driftbandits._compile.recipe import build, describe
 from driftbandits.live.decisions import (
@@ -43,6 +43,7 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events, note
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
+DAY = 86_400
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -195,11 +196,25 @@ class Log:
         connection.execute(delete(notes).where(notes.c.experiment == key, notes.c.step.between(first, last), ~asked))
 
     def changes(self, key: int, limit: int) -> list[Event]:
-        """The last so many of the rare events, oldest first; silence that was counted is left out, which isn't rare."""
-        mine = select(changes.c.seq, *RARE_COLUMNS).where(changes.c.experiment == key, changes.c.kind != "n")
+        """The last so many of the rare events, oldest first; without corrections and silence, which can be many."""
+        rare = changes.c.experiment == key, changes.c.kind.not_in(["c", "n"])
+        mine = select(changes.c.seq, *RARE_COLUMNS).where(*rare)
         with self._database.reading() as connection:
             rows = connection.execute(mine.order_by(changes.c.seq.desc()).limit(limit)).all()
         return [_rare_event(row) for row in reversed(rows)]
+
+    def corrections_by_day(self, key: int, limit: int) -> list[tuple[int, float]]:
+        """Of each of the last so many days with corrections: how many, and when the last was made."""
+        day = (cast(changes.c.time, BigInteger) // DAY).label("day")
+        statement = (
+            select(day, func.count(), func.max(changes.c.time))
+            .where(changes.c.experiment == key, changes.c.kind == "c")
+            .group_by("day")
+            .order_by(desc("day"))
+            .limit(limit)
+        )
+        with self._database.reading() as connection:
+            return [(count, last) for _, count, last in reversed(connection.execute(statement).all())]
 
     def seq_of_ask(self, key: int, step: int) -> int | None:
         """Where in the log that Decision was made."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import EllipsisType
 from typing import IO, Any, Self
@@ -258,8 +258,12 @@ class Store:
         return self._log.events(experiment.key, max(after, experiment.folded), until)
 
     def changes(self, id: str, limit: int) -> list[Event]:
-        """The last so many events that neither made, counted nor closed a Decision, oldest first."""
+        """The last so many events that neither made, counted, closed nor corrected a Decision, oldest first."""
         return self._log.changes(self.experiment(id).key, limit)
+
+    def corrections_by_day(self, id: str, limit: int) -> list[tuple[int, float]]:
+        """Of each of the last so many days (UTC) with corrected rewards: how many, and when the last; oldest first."""
+        return self._log.corrections_by_day(self.experiment(id).key, limit)
 
     def start(self, id: str) -> Session:
         """The Session before the first event that is there: new, or what events past retention came to."""
@@ -360,9 +364,9 @@ class Store:
         """What was done to experiments, and by whom; so many behind that number."""
         return self._audit.listed(after, limit)
 
-    def deeds_to(self, id: str, limit: int) -> list[Deed]:
-        """The last so many that were done to one experiment since it was created, oldest first."""
-        return self._audit.done_to(id, self.experiment(id).created, limit)
+    def deeds_to(self, id: str, did: Collection[str], limit: int) -> list[Deed]:
+        """The last so many of these kinds that were done to one experiment since it was created, oldest first."""
+        return self._audit.done_to(id, did, self.experiment(id).created, limit)
 
     def tokens(self) -> list[Token]:
         """All tokens, revoked ones too."""

@@ -7,7 +7,6 @@ from typing import Any
 from driftbandits.live.decisions import (
     ArmChanged,
     Changed,
-    Corrected,
     Event,
     Forced,
     HeldOut,
@@ -21,14 +20,15 @@ from driftbandits.store import Experiment, Store
 from driftbandits.store.audit import Deed
 
 MOST = 200
-"""Entries, the newest."""
+"""Entries, the newest, besides corrections."""
+DAYS = 50
+"""Entries of corrections, the newest: one a day, or refunds would push out everything else."""
 APART = 10.0
 """Seconds, at most, between an event and the note of who caused it."""
-AT_ONCE = 1.0
-"""Seconds between corrections that are one entry."""
 NOTED = {"created": "created", "paused": "paused", "running": "resumed", "archived": "archived"}
-CAUSED_BY = {"policy": "changed", "settings": "changed", "corrected": "corrected"}
+CAUSED_BY = {"policy": "changed", "settings": "changed"}
 """As it is noted; other events are noted as changed arms."""
+READ = (*NOTED, "changed", "changed arms")
 DESCRIBED = ("title", "drift", "keep")
 """What is noted as changed, and is no event."""
 SETTINGS = ("timeout", "default_reward", "reward_range")
@@ -38,13 +38,20 @@ Entry = dict[str, Any]
 
 def timeline(store: Store, id: str, alarms: list[Entry], with_names: bool) -> list[Entry]:
     """Entries with ``time``, ``kind`` and what belongs to it, oldest first; ``who`` where names may be shown."""
-    experiment, deeds = store.experiment(id), store.deeds_to(id, MOST)
+    experiment, deeds = store.experiment(id), store.deeds_to(id, READ, MOST)
     found = _logged(experiment, store.changes(id, MOST))
     for entry in found:
         entry["who"] = _who(entry, deeds)
     found += [each for deed in deeds if (each := _noted(deed))]
-    found = sorted(found + alarms, key=lambda entry: (entry["time"], entry["kind"] != "created"))[-MOST:]
+    found = sorted(found + alarms, key=_place)[-MOST:]
+    corrected = store.corrections_by_day(id, DAYS)
+    found += [{"time": round(time, 3), "kind": "corrected", "count": count} for count, time in corrected]
+    found.sort(key=_place)
     return found if with_names else [{name: entry[name] for name in entry if name != "who"} for entry in found]
+
+
+def _place(entry: Entry) -> tuple[float, bool]:
+    return entry["time"], entry["kind"] != "created"
 
 
 def _logged(experiment: Experiment, events: list[Event]) -> list[Entry]:
@@ -77,11 +84,6 @@ def _logged(experiment: Experiment, events: list[Event]) -> list[Entry]:
             entry |= {"kind": "settings", "settings": {"sticky": event.sticky}}
         elif isinstance(event, LateSwitched):
             entry |= {"kind": "settings", "settings": {"late": event.on}}
-        elif isinstance(event, Corrected):
-            if found and found[-1]["kind"] == "corrected" and event.time - found[-1]["time"] < AT_ONCE:
-                found[-1]["count"] += 1
-                continue
-            entry |= {"kind": "corrected", "count": 1}
         else:
             entry |= {"kind": "clock"}
         found.append(entry)

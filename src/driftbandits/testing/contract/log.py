@@ -66,6 +66,9 @@ class LogTests(StoreTests):
             refused(InputError, "no Decision", lambda: durable.correct("nonsense", 1.0))
             durable.correct(f"{name}-30", 0.25)
             assert durable.tell(f"{name}-30", 0.25) is Outcome.AGAIN
+        by_day = store.corrections_by_day(name, 10)
+        assert sum(count for count, _ in by_day) == 4
+        assert [last for _, last in by_day] == sorted(last for _, last in by_day)
 
     def test_every_decision_can_be_explained(self) -> None:
         store = self.store()

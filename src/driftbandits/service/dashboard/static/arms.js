@@ -58,9 +58,9 @@ function buttonOf(arm, about) {
 function openArm(arm, status) {
   chosen = arm;
   by('arm-name').replaceChildren(named(arm));
-  by('arm-on').hidden = status === 'on';
-  by('arm-off').hidden = status !== 'on';
-  by('arm-force').hidden = status !== 'on';
+  by('arm-on').parentElement.hidden = status === 'on';
+  by('arm-off').parentElement.hidden = status !== 'on';
+  by('arm-force').parentElement.hidden = status !== 'on';
   by('arm').showModal();
 }
 

@@ -101,13 +101,14 @@ function explained(why) {
     said.push(...[why.phase === 'exploring' ? `Exploring: no arm is snoozed. ${gap}` : gap].filter(Boolean));
   }
   if (why.overtaking) said.push(`${quoted(why.overtaking.arm)} was expected to overtake ${quoted(why.overtaking.best)} in about ${count(why.overtaking.steps)} steps.`);
-  const heads = [['arm', 'name'], ['estimate', 'number'], ['95 % interval', 'number'], ['probability', 'number'], ...(snoozed.length ? [['snoozed until', 'number']] : [])];
+  const heads = [['arm', 'name'], ['estimate', 'number'], ['95 % interval', 'number'], ['chance', 'number'], ...(snoozed.length ? [['snoozed until', 'number']] : [])];
   const table = make('table');
   fillTable(table, heads, why.arms.map((arm, index) => ({
     key: index, cells: [named(arm.arm), number(arm.estimate), interval(arm.low, arm.high), arm.available ? number(arm.probability) : 'disabled',
       ...(snoozed.length ? [arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`] : [])],
   })));
   table.classList.remove('stack'); // so few columns fit on a phone
-  table.prepend(make('caption', {}, why.source === 'policy' ? `Estimates are the policy’s own.${why.late ? ' Silence is weighed by its age: while data is young the intervals are too narrow, by a factor of up to 1/√(1 − p) where a share p converts.' : ''}` : `Estimates are means of ${why.source}, as the policy keeps none.`));
+  table.prepend(make('caption', {}, why.source === 'policy' ? `Estimates are the policy’s own.${why.late ? ' Silence is weighed by its age: while data is young the intervals are too narrow, by a factor of up to 1/√(1 − p) where a share p converts.' : ''}` : `Estimates are means of ${why.source}, as the policy keeps none.`,
+    ' Chance: how often the policy itself chooses that arm, before a holdout and exploring.'));
   return [...said.map(line => make('p', {}, line)), table];
 }

@@ -55,7 +55,7 @@ export function savePng(figure) {
   context.fillText(figure.unit, 16 * ratio, 43 * ratio, width - 32 * ratio);
   context.drawImage(drawn, 0, top);
   context.fillStyle = colour('--ink');
-  figure.chart.label?.(context, top, ratio);
+  figure.chart.writeNames?.(context, top, ratio);
   series.forEach((each, index) => {
     const [left, down] = places[index], middle = top + drawn.height + down + 16 * ratio;
     context.strokeStyle = context.fillStyle = colour(each.look.colour);

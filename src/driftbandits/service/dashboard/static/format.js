@@ -82,6 +82,7 @@ export function ago(time, now = Date.now() / 1000) {
 export function timeLabel(time, step) {
   const when = new Date(1000 * time);
   if (step >= 86400) return `${two(when.getMonth() + 1)}-${two(when.getDate())}`;
+  if (step < 1) return `${(when.getSeconds() + when.getMilliseconds() / 1000).toFixed(3)} s`; // of the minute
   const short = step >= 60 ? clock(time).slice(0, 5) : clock(time);
   return step >= 3600 && short === '00:00' ? `${two(when.getMonth() + 1)}-${two(when.getDate())}` : short;
 }

@@ -38,7 +38,7 @@ export class Lanes extends Plot {
   behind() {}
 
   // The names, for a picture whose canvas they are no part of.
-  label(context, down, ratio) {
+  writeNames(context, down, ratio) {
     this.visibleIn(this.data).forEach((each, place) => context.fillText(shownName(each.name), 19 * ratio, down + (18 + STRIP + place * this.lane(this.data)) * ratio, 200 * ratio));
   }
 

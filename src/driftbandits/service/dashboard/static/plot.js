@@ -14,7 +14,7 @@ export const seen = new IntersectionObserver(entries => { for (const each of ent
 export class Plot {
   // `rangeOf` series decide on the range, which may then be `stretch` times as high to show more of the others.
   constructor(label, zoom, { height = 210, format = number, atLeast = [], rangeOf = 99, stretch = 1 } = {}) {
-    Object.assign(this, { left: 0, zoom, format, atLeast, rangeOf, stretch, label, data: null, visible: false, at: null, made: '', coming: null });
+    Object.assign(this, { left: 0, zoom, format, atLeast, rangeOf, stretch, data: null, visible: false, at: null, made: '', coming: null });
     this.height = () => height;
     this.box = make('div', { class: 'chart', tabindex: '0', role: 'img', 'aria-label': label });
     this.tip = make('div', { class: 'tip', hidden: true, 'aria-hidden': 'true' });
