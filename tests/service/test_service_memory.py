@@ -68,7 +68,7 @@ def test_work_that_fails_halfway_leaves_nothing_behind(running: Running, monkeyp
         raise RuntimeError("a bug")
 
     with monkeypatch.context() as patched:
-        patched.setattr(decisions, "_decision", broken)
+        patched.setattr(decisions, "_decisions", broken)
         failed = running.http.post(f"{path}/ask")
     assert (failed.status_code, failed.json()["error"]) == (500, "bug")
     assert held.session.step == 2
