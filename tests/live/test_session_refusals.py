@@ -149,3 +149,8 @@ def test_too_many_open_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     session.ask_many(3)
     with pytest.raises(db.InputError, match="set a timeout"):
         session.ask()
+
+
+def test_before_the_first_ask_no_range_of_ids_is_named() -> None:
+    with pytest.raises(UnknownDecisionError, match="there is no Decision 'd-1' here: none has been made yet"):
+        db.Session(arms=["a", "b"]).tell("d-1", 0.5)

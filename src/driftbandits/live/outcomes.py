@@ -88,7 +88,8 @@ def refusal(session: Session, outcome: Outcome, id: Any, reward: Any) -> InputEr
     if outcome is Outcome.INVALID:
         return InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}")
     if outcome is Outcome.UNKNOWN:
-        return UnknownDecisionError(f"there is no Decision {shown(id)} here: ids are {name}-1 to {name}-{session.step}")
+        made = f"ids are {name}-1 to {name}-{session.step}" if session.step else "none has been made yet"
+        return UnknownDecisionError(f"there is no Decision {shown(id)} here: {made}")
     if outcome is Outcome.CONFLICT:
         return ConflictError(f"Decision {id!r} has another reward already, and keeps it; got {reward!r}")
     return ExpiredError(f"Decision {id!r} was settled without this reward: its time was up, or it is long forgotten")
