@@ -53,6 +53,16 @@ class NoLooks(db.AutoUCB):
 
 
 @dataclass(frozen=True)
+class NoMemory(db.AutoUCB):
+    """An arm is looked at as often as any other, whatever looks at it cost so far."""
+
+    def init(self, n_arms: int) -> AutoUCBState:
+        state = super().init(n_arms)
+        state.run.rarely = 1.0
+        return state
+
+
+@dataclass(frozen=True)
 class Closer(db.AutoUCB):
     """Bounds at 1.5 deviations."""
 
@@ -145,7 +155,7 @@ def worlds() -> dict[str, dict[str, World]]:
 
 def ablation(runs: int) -> None:
     policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "draws": Draws(), "no slopes": NoSlopes()}
-    policies |= {"no looks": NoLooks(), "no alarm": NoAlarm(), "1.5 dev.": Closer()}
+    policies |= {"no looks": NoLooks(), "no memory": NoMemory(), "no alarm": NoAlarm(), "1.5 dev.": Closer()}
     print(f"{'':28}" + "".join(f"{name:>18}" for name in policies) + "   (mean, and the largest 95th percentile)")
     for group, found in worlds().items():
         means: dict[str, list[float]] = {name: [] for name in policies}
@@ -205,7 +215,8 @@ def rare(runs: int) -> None:
 
 def weak(runs: int) -> None:
     """Regret over AutoTS's, and the ratio of 95th percentiles, where AutoUCB is weak."""
-    policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "no looks": NoLooks(), "no alarm": NoAlarm()}
+    policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "no looks": NoLooks(), "no memory": NoMemory()}
+    policies["no alarm"] = NoAlarm()
     print(f"{'':16}" + "".join(f"{name:>18}" for name in policies) + "   (mean, 95th percentile)")
     for make, first in ((apart, 1_600), (bursts, 1_700)):
         logs: dict[str, list[Any]] = {name: [] for name in policies}

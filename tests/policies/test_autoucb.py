@@ -26,6 +26,8 @@ def follow(
     scale, rng = float(np.abs(rewards).max()), np.random.Generator(np.random.SFC64(seed))
     for row, arm in zip(rewards, forced, strict=True):
         best, indices = int(play.state.run[0].best), np.array(twin.indices())
+        lead, centers = int(play.state.run[0].lead), twin.centers()
+        assert centers[lead] >= max(centers) - 1e-6 * scale
         assert indices[best] >= indices.max() - 1e-6 * scale
         pulled = np.isfinite(indices)
         np.testing.assert_allclose(play.state.arms.index[pulled], indices[pulled], rtol=1e-6, atol=1e-6 * scale)
@@ -37,7 +39,7 @@ def follow(
             assert chosen == best
         arm = chosen if arm < 0 else arm
         play.update(arm, row[arm])
-        twin.update(arm, row[arm], best)
+        twin.update(arm, row[arm], best, lead)
 
 
 def forced_arms(order: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
@@ -67,6 +69,19 @@ def test_twin(kind: str, seed: int, steps: int, n_arms: int, order: str) -> None
     np.testing.assert_allclose(belief.high, mean + 1.96 * np.sqrt(variance), rtol=1e-6, atol=tolerance)
     np.testing.assert_allclose(belief.slope, slope, rtol=1e-5, atol=tolerance * 1e-3)
     check_crossing(belief.crossing, twin, mean)
+
+
+def test_twin_where_an_arm_led_and_then_cost() -> None:
+    """The first arm leads for 300 steps; then it lies below, is looked at in vain, and in the end not at all."""
+    rng, T, turn, still = np.random.default_rng(19), 3_000, 300, 800
+    step = np.arange(T)
+    means = np.where(step[:, None] < turn, [0.6, 0.5], [0.42, 0.5])
+    play, twin = db.Online(db.AutoUCB(), 2), NaiveAutoUCB(2)
+    follow(play, twin, means + 0.5 * rng.standard_normal((T, 2)), np.where(step < still, -1, 1), 0)
+    np.testing.assert_allclose(play.state.arms.spent, twin.spent, rtol=1e-6)
+    assert play.state.arms.led.tolist() == twin.led
+    assert twin.led[0] > 200
+    assert 1 < twin.spent[0] < 3 * (5 + twin.led[0] / 100)  # neither as if it had cost nothing, nor as rarely as can be
 
 
 def check_crossing(found: Any, twin: NaiveAutoUCB, mean: np.ndarray[Any, Any]) -> None:
@@ -116,6 +131,29 @@ def test_an_alarm_when_the_arm_that_is_pulled_jumps_a_little() -> None:
     levels = np.repeat([[0.6, 0.15], [0.7, 0.95]], [T // 2, T - T // 2], axis=0)
     found = db.simulate({"it": db.AutoUCB()}, db.Instance(levels), db.Gaussian(0.5), runs=20, checkpoints=1)
     assert np.median(found.regret["it"]) < 800  # never finding it costs 5,000
+
+
+def test_an_arm_whose_looks_cost_much_and_that_never_led_is_looked_at_more_rarely() -> None:
+    """Far below the other arm it is pulled ever more rarely; one that led half of the time is not."""
+    T = 60_000
+    far = db.Instance(np.stack([0.7 + 0.2 * np.sin(np.arange(T) / 5_000), np.full(T, 0.1)], axis=1))
+    arms = np.stack([db.trajectory(db.AutoUCB(), far, db.Gaussian(0.5), run=run).arms for run in range(8)])
+    early, late = (arms[:, T // 20 : T // 2] == 1).sum(), (arms[:, T // 2 :] == 1).sum()
+    assert late < 0.75 * early
+
+    play = db.Online(db.AutoUCB(), 2)
+    for step in range(400):
+        play.update(step % 2, 0.5 * (1 - step % 2) + 0.1 * math.sin(step))
+    for step in range(3_000):
+        play.update(0, 0.5 + 0.1 * math.sin(step))
+    state, high = play.state, []
+    for led in (0, 10**6):
+        state.arms.led[1], state.arms.due[1] = led, 0
+        play.update(0, 0.5)
+        play.update(0, 0.5)
+        high.append(float(state.arms.index[1]))
+    assert state.arms.spent[1] > 100
+    assert high[0] < high[1]
 
 
 def test_a_reward_after_a_long_time_counts_for_filters_that_received_their_weight_from_the_pool() -> None:

@@ -77,8 +77,11 @@ def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.Dat
         state, twin = policy.reserve(state, 1), policy.reserve(twin, 1)
         policy.update(state, arm, reward)
         policy.update(twin, arm, reward)
-    if isinstance(policy, db.AutoUCB):  # the twin, whose arms are all on, took rewards of other arms for late ones
-        state.run.streak, state.run.late = twin.run.streak, twin.run.late
+    if isinstance(policy, db.AutoUCB):  # in the twin, whose arms are all on, others lead, and some rewards seem late
+        for name in ("streak", "late", "lead"):
+            state.run[name] = twin.run[name]
+        for name in ("spent", "led", "index"):
+            state.arms[name] = twin.arms[name]
     assert same(only(policy, state, list(range(len(state.arms)))), twin)
 
 
@@ -126,6 +129,8 @@ def test_autoucb_is_its_twin_while_arms_come_and_go(data: st.DataObject, seed: i
         for step in range(data.draw(st.integers(1, 60))):
             best, indices = int(state.run[0].best), np.array(twin.indices())
             assert indices[best] >= indices.max() - 1e-6
+            lead, centers = int(state.run[0].lead), twin.centers()
+            assert centers[lead] >= max(centers) - 1e-6
             drawn = generator(seed + step)
             chosen = policy.select(state, drawn)
             compared = twin.draws(generator(seed + step)) if twin.late > 20 else twin.indices()
@@ -135,7 +140,7 @@ def test_autoucb_is_its_twin_while_arms_come_and_go(data: st.DataObject, seed: i
             mean = 0.3 + 0.1 * arm
             reward = float(rng.random() < mean) if coins else mean + 0.3 * float(rng.standard_normal())
             policy.update(state, arm, reward)
-            twin.update(arm, reward, best)
+            twin.update(arm, reward, best, lead)
     for arm, mine in enumerate(twin.arms):
         if mine is not None:
             np.testing.assert_allclose(state.bank[arm, WEIGHT : WEIGHT + 16], mine["w"], rtol=1e-6, atol=1e-12)

@@ -22,6 +22,7 @@ class NaiveAutoUCB:
         self.t, self.s, self.turn, self.pooled = 0, 0.0, 0, 0.0
         self.watch, self.alarmed, self.alarms = walks, False, 0
         self.others, self.late = 0, 0.0
+        self.spent, self.led = [0.0] * n_arms, [0] * n_arms
         self.values: list[set[float]] = [set() for _ in range(n_arms)]
         self.rewards = Remembered()
         self.squares = [Remembered() for _ in range(n_arms)]
@@ -34,6 +35,8 @@ class NaiveAutoUCB:
         self.values.append(set())
         self.squares.append(Remembered())
         self.arms.append(None)
+        self.spent.append(0.0)
+        self.led.append(0)
         self.begins.append(list(self.pool))
 
     def set_arm(self, arm: int, on: bool) -> None:
@@ -100,15 +103,22 @@ class NaiveAutoUCB:
         assert mine is not None
         n = self.t + 1 - mine["last"]
         parts = [(w, x[0], P[0, 0]) for w, x, P in self.parts(arm, n)]
-        bounds = [math.fsum(w * self.bound(arm, m, c, 2.5**2) for w, m, c in parts)]
+        bounds = [math.fsum(w * self.bound(arm, m, c, 2.7**2) for w, m, c in parts)]
+        rarely = 15 * min(4, 1 + self.spent[arm] / (5 + self.led[arm] / 100))
+        mine["center"] = self.mixture(arm, 0)[0]
         for j, (w, m, c) in enumerate(parts):
-            chances = n * w / 15 if j == 0 else n * w**1.5 / 7.5
+            chances = n * w / rarely if j == 0 else 2 * n * w**1.5 / rarely
             if chances > 1:
                 before = mine["P"][j][0, 0]
                 chances /= 1 + (1 if j < 8 else 3) * (c - before) / c * math.log(chances)
             if chances > 1:
                 bounds.append(self.bound(arm, m, c, 2 * math.log(chances)))
         return max(bounds)
+
+    def centers(self) -> list[float]:
+        """What decides who leads: the means of arms as they were when their indices were computed."""
+        found = [-math.inf if mine is None else mine["center"] for mine in self.arms]
+        return [-math.inf if arm in self.off else center for arm, center in enumerate(found)]
 
     def indices(self) -> list[float]:
         """What the next choice compares; an arm that was never pulled goes first."""
@@ -153,13 +163,16 @@ class NaiveAutoUCB:
         variance = math.fsum(w * (variance + (m - mean) ** 2) for w, m, variance, _ in found)
         return mean, variance, math.fsum(w * b for w, _, _, b in found)
 
-    def update(self, arm: int, reward: float, chosen: int) -> None:
-        """Learn; ``chosen`` is the arm that would be chosen now, where indices may be equal but for rounding."""
+    def update(self, arm: int, reward: float, chosen: int, lead: int) -> None:
+        """Learn; ``chosen`` would be chosen now, and ``lead`` leads: numbers may be equal but for rounding."""
         self.t += 1
         self.others = 0 if arm == chosen else self.others + 1
         self.late = max(self.late * (1 - 1e-4), self.others)
         self.values[arm].add(reward)
-        mine = self.arms[arm]
+        mine, leading = self.arms[arm], self.arms[lead]
+        self.led[lead] += 1
+        if mine is not None and leading is not None and self.noise(arm) > 0:
+            self.spent[arm] += max(0.0, (leading["center"] - mine["center"]) / math.sqrt(self.noise(arm)))
         if mine is None:
             x = [np.array([reward, 0.0]) for _ in range(16)]
             P = [np.diag([1.0, 0.0 if j < 8 else self.d[j - 8] ** 2]) for j in range(16)]

@@ -53,11 +53,16 @@ from driftbandits.policies._parts.learnt_noise import (
 from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
 
-DEVIATIONS = 2.5
+DEVIATIONS = 2.7
 """How many deviations above its mean a filter's bound lies."""
 LOOKS = 15.0
 """An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
 the best of them would be good enough."""
+RARELY = 4.0
+"""How many times more rarely an arm is looked at, at most, because earlier looks did not pay."""
+CREDIT, EARNED = 5.0, 0.01
+"""What pulls of an arm that did not lead may cost before they count much, and how much more for each step that it led:
+in deviations of the noise."""
 FRESH = 16
 """An index is computed anew when its arm has been away for longer by one part in so many."""
 HAZARD = 1e-7
@@ -88,9 +93,10 @@ class AutoUCB(Policy):
     arm has eight that assume it to have a slope. They predict arms that are left alone, also across the moment when one
     overtakes another. And AutoUCB draws nothing: it pulls the arm with the highest bound, the mean that can hardly be
     exceeded. Draws keep paying for information that expires when means drift. To be safe from a filter that is sure and
-    wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won. When
-    rewards show that means have jumped, all arms forget half of what they know. When rewards come late, a bound would
-    give many choices to one arm before it learns of the first: then AutoUCB draws after all, from the same filters.
+    wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won. Where
+    such looks have cost much and the arm has hardly ever led, they become rarer. When rewards show that means have
+    jumped, all arms forget half of what they know. When rewards come late, a bound would give many choices to one
+    arm before it learns of the first: then AutoUCB draws after all, from the same filters.
 
     In detail: v is the variance of an arm's noise, learnt as in AutoTS, with whom AutoUCB also shares how weights learn
     and switch, how outliers are limited, and how coins are recognised and predicted. A walk j is AutoTS's filter j. A
@@ -111,13 +117,17 @@ class AutoUCB(Policy):
     The index of an arm is the larger of two bounds, with w_j, m_j, v c_j the weight, mean and variance of filter j at
     this step, n the steps since the arm's last pull:
 
-    - the mean over all filters, by weight, of m_j + 2.5 sqrt(v c_j);
+    - the mean over all filters, by weight, of m_j + 2.7 sqrt(v c_j);
     - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
-      y = n w_j/15 for the filter that stands still, n w_j^(3/2)/7.5 for the others. About n w_j draws from filter j
+      y = n w_j/l for the filter that stands still, 2 n w_j^(3/2)/l for the others. About n w_j draws from filter j
       would have been made since the last pull, and the best of so many would have reached about that far. Of filters
       with little weight there are many, and most looks on their account are in vain: hence the power 3/2. g is the
       share of c_j that came since the last pull, for slopes three times that share: when the arm had just been pulled,
       its draws did not reach as far as now.
+
+    l = 15 min(4, 1 + S/(5 + N/100)) says how rarely an arm is looked at. The arm *leads* whose filters have the highest
+    mean by weight. N is the number of steps that this arm led, and S what its pulls cost while another one did: the sum
+    of the distances to the leader's mean, in deviations of the noise.
 
     To v is added (m_j - mean of all rewards)^2 divided by the number of pulls, as in AutoTS. For coins the bound at z
     deviations, m + z sqrt(v c), is instead the larger x with (x - p)^2 = z^2 c' (p (1 - p) + 2 x (1 - x))/3, where
@@ -151,28 +161,25 @@ class AutoUCB(Policy):
 
     def init(self, n_arms: int) -> AutoUCBState:
         self.check_arms(n_arms)
-        counts = {"turn": "i8", "best": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
-        values = {"deviations": "f8", "looks": "f8", "hazard": "f8", "patience": "f8"}
+        counts = {"turn": "i8", "best": "i8", "lead": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
+        values = {"deviations": "f8", "looks": "f8", "rarely": "f8", "hazard": "f8", "patience": "f8"}
         run = records(1, **RUN, **VALUES, **counts, **values)
-        state = AutoUCBState(run, records(n_arms, **ARM, index="f8", due="i8", off="i8"), *new_bank(n_arms))
-        state.run.deviations, state.run.looks, state.run.hazard, state.run.patience = (
-            DEVIATIONS,
-            LOOKS,
-            HAZARD,
-            PATIENCE,
-        )
+        looks = {"index": "f8", "due": "i8", "off": "i8", "center": "f8", "spent": "f8", "led": "i8"}
+        state = AutoUCBState(run, records(n_arms, **ARM, **looks), *new_bank(n_arms))
+        state.run.deviations, state.run.looks, state.run.rarely = DEVIATIONS, LOOKS, RARELY
+        state.run.hazard, state.run.patience = HAZARD, PATIENCE
         return state
 
     def add_arm(self, state: AutoUCBState) -> AutoUCBState:
         """A new arm is expected to drift as the pool does: its weights are the pool's. Its noise is that of all."""
         state = super().add_arm(state)
         state.bank[-1, WEIGHT : WEIGHT + FILTERS] = state.shared[POOL : POOL + FILTERS]
-        state.run.best = _best(state.arms)
+        _rank(state.run[0], state.arms)
         return state
 
     def set_arm(self, state: AutoUCBState, arm: int, on: bool) -> None:
         super().set_arm(state, arm, on)
-        state.run.best = _best(state.arms)
+        _rank(state.run[0], state.arms)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and how long the steepest and the flattest slope are remembered, in steps."""
@@ -210,6 +217,10 @@ class AutoUCB(Policy):
         run.streak = 0 if arm == run.best else run.streak + 1
         run.late = max((1.0 - FORGIVEN) * run.late, float(run.streak))
         count_values(run, mine, reward)
+        lead = state.arms[run.lead]
+        lead.led += 1
+        if mine.last > 0 and lead.last > 0:
+            mine.spent += _cost(run, mine, lead)
         if mine.last == 0:
             first_reward(state.bank[arm], state.shared, reward)
             learnt = reward
@@ -235,25 +246,35 @@ class AutoUCB(Policy):
         if other.last > 0 and run.t >= other.due:
             other.index = _index(run, other, state.bank[turn], state.shared)
             other.due = run.t + 1 + (run.t - other.last) // FRESH
-        run.best = _best(state.arms)
+        _rank(run, state.arms)
 
 
 @kernel
-def _best(arms: Records) -> int:
-    """The arm with the highest index; one that was never pulled before all others; none that is off.
+def _rank(run: Any, arms: Records) -> None:
+    """Note the arm with the highest index, one that was never pulled before all others, and the arm that leads.
 
-    Whether an arm is off is looked at last, when it would be chosen else: so it costs nothing with many arms.
+    Whether an arm is off is looked at last, when it would be noted else: so it costs nothing with many arms.
     """
-    best, largest = 0, -np.inf
+    best, largest, lead, top = 0, -np.inf, run.lead, -np.inf
     for index in range(len(arms)):
         arm = arms[index]
         if arm.last == 0:
-            if arm.off:
-                continue
-            return index
+            if largest < np.inf and arm.off == 0:
+                best, largest = index, np.inf
+            continue
         if (arm.index > largest or (arm.index == largest and arm.last < arms[best].last)) and arm.off == 0:
             best, largest = index, arm.index
-    return best
+        if arm.center > top and arm.off == 0:
+            lead, top = index, arm.center
+    run.best, run.lead = best, lead
+
+
+@kernel
+def _cost(run: Any, mine: Any, lead: Any) -> float:
+    """What a pull of an arm costs while another one leads, in deviations of the noise; 0 if nothing is known of it."""
+    noise = arm_noise(run, mine)
+    cost = (lead.center - mine.center) / math.sqrt(noise) if noise > 0.0 else 0.0
+    return cost if 0.0 < cost < np.inf else 0.0
 
 
 @kernel
@@ -324,10 +345,12 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[VARIANCE + j] = variance
             shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
         bound = base + total(shared, PART, FILTERS)
-    if 2.0 * away > run.looks:
+    mine.center = _center_ahead(run, row, shared, switched)
+    looks = run.looks * min(run.rarely, 1.0 + mine.spent / (CREDIT + EARNED * mine.led))
+    if 2.0 * away > looks:
         for j in range(FILTERS):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
-            chances = away * (weight if j == 0 else 2.0 * weight * math.sqrt(weight)) / run.looks
+            chances = away * (weight if j == 0 else 2.0 * weight * math.sqrt(weight)) / looks
             if chances > 1.0:
                 grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
                 chances /= 1.0 + grown * math.log(chances)
@@ -336,6 +359,16 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
                     p = shared[MEAN + j]
                     bound = max(bound, coin_bound(p, square) if run.coin else p + math.sqrt(square))
     return run.low + (run.high - run.low) * bound if run.coin else bound
+
+
+@kernel
+def _center_ahead(run: Any, row: Array, shared: Array, switched: float) -> float:
+    """The mean of an arm's filters by weight, of the means that ``_index`` has left in ``shared``."""
+    for j in range(2 * half(row)):
+        weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
+        shared[PART + j] = weight * shared[MEAN + j]
+    center = total(shared, PART, FILTERS)
+    return run.low + (run.high - run.low) * center if run.coin else center
 
 
 @kernel
