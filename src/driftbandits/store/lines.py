@@ -1,0 +1,120 @@
+"""Events on their way to disk: sorted by kind, and written in the fastest way that each driver has.
+
+SQLite is handed values one by one, and to hand over the nine of a row costs as much as to insert it. So every kind has
+a statement of its own, which names the columns that it has and leaves the others null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection
+
+from driftbandits.live.decisions import Asked, Event, Settled, Told
+
+POSTGRES_INSERT = "COPY events FROM STDIN (FORMAT BINARY)"
+POSTGRES_TYPES = ("int4", "int8", "varchar", "int8", "int2", "float8", "float8", "float8", "float8")
+
+
+class Kind(NamedTuple):
+    """Events of one kind, as they are handed to SQLite."""
+
+    columns: str
+    values: str
+    width: int
+
+
+ASKED = Kind("experiment, seq, kind, step, arm, time, due, probability", "(?, ?, 'a', ?, ?, ?, ?, ?)", 7)
+TOLD = Kind("experiment, seq, kind, step, reward, time", "(?, ?, 't', ?, ?, ?)", 5)
+SETTLED = TOLD._replace(values="(?, ?, 's', ?, ?, ?)")
+
+
+class Lines:
+    """Events to be written: the values of asks, rewards and settlements, each kind in one long list.
+
+    ``rare`` are the others, with experiment and number, and ``noted`` asks that came with something.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.told: list[Any] = []
+        self.settled: list[Any] = []
+        self.rare: list[tuple[int, int, Event]] = []
+        self.noted: list[tuple[int, Asked]] = []
+
+    def add(self, key: int, after: int, fresh: Iterable[Event]) -> None:
+        """Events of an experiment that follow the one of that number."""
+        asked, told = self.asked, self.told
+        for seq, event in enumerate(fresh, after + 1):  # thousands in a commit: no calls in here
+            if type(event) is Asked:
+                step, arm, time, due, probability, note = event
+                asked += (key, seq, step, arm, time, due, probability)
+                if note is not None:
+                    self.noted.append((key, event))
+            elif type(event) is Told:
+                step, reward, time = event
+                told += (key, seq, step, reward, time)
+            elif type(event) is Settled:
+                self.settled += (key, seq, *event)
+            else:
+                self.rare.append((key, seq, event))
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Asks, rewards and settlements with all columns of the log, one kind after the other."""
+        for key, seq, step, arm, time, due, probability in _in_rows(self.asked, ASKED):
+            yield key, seq, "a", step, arm, None, time, due, probability
+        for kind, values in (("t", self.told), ("s", self.settled)):
+            for key, seq, step, reward, time in _in_rows(values, TOLD):
+                yield key, seq, kind, step, None, reward, time, None, None
+
+    def insert(self, connection: Connection, is_postgres: bool) -> None:
+        """Write asks, rewards and settlements."""
+        if is_postgres:
+            if self.asked or self.told or self.settled:
+                self._copy(connection)
+            return
+        for kind, values in ((ASKED, self.asked), (TOLD, self.told), (SETTLED, self.settled)):
+            done, count = 0, len(values) // kind.width
+            while done < count:
+                size = _bulk(count - done)
+                some = tuple(values[kind.width * done : kind.width * (done + size)])
+                connection.exec_driver_sql(_sqlite_insert(kind, size), some)
+                done += size
+
+    def _copy(self, connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        with driver.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
+            copy.set_types(POSTGRES_TYPES)
+            for row in self.rows():
+                copy.write_row(row)
+
+
+def rows_of(key: int, after: int, fresh: Iterable[Event]) -> list[tuple[Any, ...]]:
+    """Asks, rewards and settlements as rows of the log, behind the one of that number.
+
+    >>> rows_of(1, 10, [Told(7, 0.5, 9.0), Asked(8, 1, 9.0, None, None)])
+    [(1, 11, 't', 7, None, 0.5, 9.0, None, None), (1, 12, 'a', 8, 1, None, 9.0, None, None)]
+    """
+    lines = Lines()
+    lines.add(key, after, fresh)
+    return sorted(lines.rows(), key=lambda row: row[1])
+
+
+def _in_rows(values: Sequence[Any], kind: Kind) -> Iterable[tuple[Any, ...]]:
+    return zip(*[iter(values)] * kind.width, strict=True)
+
+
+def _bulk(left: int) -> int:
+    """How many rows SQLite is given in one statement, when so many are left.
+
+    The driver lets other threads run at every statement, and then waits its turn, beside a busy thread for longer than
+    an insert takes: so statements are large. There are few sizes, and the driver keeps statements that come again.
+    """
+    return min(left // 64 * 64, 1024) or left
+
+
+@cache
+def _sqlite_insert(kind: Kind, size: int) -> str:
+    return f"INSERT INTO events ({kind.columns}) VALUES {', '.join([kind.values] * size)}"
