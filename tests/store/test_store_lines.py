@@ -7,7 +7,7 @@ from pathlib import Path
 
 import driftbandits as db
 from driftbandits.live.decisions import Asked, Counted, Event, Note, Settled, Told
-from driftbandits.store.lines import Lines, rows_of
+from driftbandits.store.lines import SqliteLines, rows_of
 
 
 def history(asks: int) -> list[Event]:
@@ -40,13 +40,10 @@ def test_a_commit_of_all_kinds_is_read_as_it_was_written(url: str) -> None:
 
 def test_every_kind_is_handed_over_with_all_that_it_has(tmp_path: Path) -> None:
     """The statement of each kind writes the same row as one that names every column."""
-    db.Store(f"sqlite:///{tmp_path / 'ours.db'}").close()
-    events = history(70)
-    store = db.Store(f"sqlite:///{tmp_path / 'ours.db'}")
-    lines = Lines()
+    store, events, lines = db.Store(f"sqlite:///{tmp_path / 'ours.db'}"), history(70), SqliteLines()
     lines.add(1, 10, events)
     with store._database.writing() as connection:
-        lines.insert(connection, is_postgres=False)
+        lines.insert(connection)
     store.close()
     with sqlite3.connect(tmp_path / "ours.db") as file:
         assert file.execute("SELECT * FROM events ORDER BY seq").fetchall() == rows_of(1, 10, events)
@@ -55,5 +52,5 @@ def test_every_kind_is_handed_over_with_all_that_it_has(tmp_path: Path) -> None:
 def test_nothing_to_write_is_no_statement(url: str) -> None:
     store = db.Store(url)
     with store._database.writing() as connection:
-        Lines().insert(connection, store._database.is_postgres)
+        store._log.lines().insert(connection)
     store.close()

@@ -1,12 +1,14 @@
-"""Events on their way to disk: sorted by kind, and written in the fastest way that each driver has.
+"""Events on their way to disk, in the form that each driver writes fastest.
 
-SQLite is handed values one by one, and to hand over the nine of a row costs as much as to insert it. So every kind has
-a statement of its own, which names the columns that it has and leaves the others null.
+psycopg copies whole rows. SQLite is handed values one by one, and to hand over the nine of a row costs as much as to
+insert it: so every kind of event has a statement of its own, which names the columns that it has and leaves the others
+null.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,8 +20,60 @@ POSTGRES_INSERT = "COPY events FROM STDIN (FORMAT BINARY)"
 POSTGRES_TYPES = ("int4", "int8", "varchar", "int8", "int2", "float8", "float8", "float8", "float8")
 
 
+class Lines(ABC):
+    """Events to be written: asks, rewards and settlements in a form of their own, and others.
+
+    ``rare`` are the others, with experiment and number, and ``noted`` asks that came with something.
+    """
+
+    def __init__(self) -> None:
+        self.rare: list[tuple[int, int, Event]] = []
+        self.noted: list[tuple[int, Asked]] = []
+
+    @abstractmethod
+    def add(self, key: int, after: int, fresh: Iterable[Event]) -> None:
+        """Events of an experiment that follow the one of that number."""
+
+    @abstractmethod
+    def insert(self, connection: Connection) -> None:
+        """Write asks, rewards and settlements."""
+
+
+class PostgresLines(Lines):
+    """Whole rows, one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[tuple[Any, ...]] = []
+
+    def add(self, key: int, after: int, fresh: Iterable[Event]) -> None:
+        """Events of an experiment that follow the one of that number."""
+        add = self.rows.append
+        for seq, event in enumerate(fresh, after + 1):  # thousands in a commit: no calls in here but one
+            if type(event) is Asked:
+                step, arm, time, due, probability, note = event
+                add((key, seq, "a", step, arm, None, time, due, probability))
+                if note is not None:
+                    self.noted.append((key, event))
+            elif type(event) is Told or type(event) is Settled:
+                step, reward, time = event
+                add((key, seq, "t" if type(event) is Told else "s", step, None, reward, time, None, None))
+            else:
+                self.rare.append((key, seq, event))
+
+    def insert(self, connection: Connection) -> None:
+        """Write asks, rewards and settlements."""
+        if not self.rows:
+            return
+        driver: Any = connection.connection.driver_connection
+        with driver.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
+            copy.set_types(POSTGRES_TYPES)
+            for row in self.rows:
+                copy.write_row(row)
+
+
 class Kind(NamedTuple):
-    """Events of one kind, as they are handed to SQLite."""
+    """Events of one kind, as they are handed to SQLite: so many values each."""
 
     columns: str
     values: str
@@ -31,22 +85,18 @@ TOLD = Kind("experiment, seq, kind, step, reward, time", "(?, ?, 't', ?, ?, ?)",
 SETTLED = TOLD._replace(values="(?, ?, 's', ?, ?, ?)")
 
 
-class Lines:
-    """Events to be written: the values of asks, rewards and settlements, each kind in one long list.
-
-    ``rare`` are the others, with experiment and number, and ``noted`` asks that came with something.
-    """
+class SqliteLines(Lines):
+    """The values of each kind in one long list."""
 
     def __init__(self) -> None:
-        self.asked: list[Any] = []
-        self.told: list[Any] = []
-        self.settled: list[Any] = []
-        self.rare: list[tuple[int, int, Event]] = []
-        self.noted: list[tuple[int, Asked]] = []
+        super().__init__()
+        self._asked: list[Any] = []
+        self._told: list[Any] = []
+        self._settled: list[Any] = []
 
     def add(self, key: int, after: int, fresh: Iterable[Event]) -> None:
         """Events of an experiment that follow the one of that number."""
-        asked, told = self.asked, self.told
+        asked, told, settled = self._asked, self._told, self._settled
         for seq, event in enumerate(fresh, after + 1):  # thousands in a commit: no calls in here
             if type(event) is Asked:
                 step, arm, time, due, probability, note = event
@@ -57,38 +107,19 @@ class Lines:
                 step, reward, time = event
                 told += (key, seq, step, reward, time)
             elif type(event) is Settled:
-                self.settled += (key, seq, *event)
+                settled += (key, seq, *event)
             else:
                 self.rare.append((key, seq, event))
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Asks, rewards and settlements with all columns of the log, one kind after the other."""
-        for key, seq, step, arm, time, due, probability in _in_rows(self.asked, ASKED):
-            yield key, seq, "a", step, arm, None, time, due, probability
-        for kind, values in (("t", self.told), ("s", self.settled)):
-            for key, seq, step, reward, time in _in_rows(values, TOLD):
-                yield key, seq, kind, step, None, reward, time, None, None
-
-    def insert(self, connection: Connection, is_postgres: bool) -> None:
+    def insert(self, connection: Connection) -> None:
         """Write asks, rewards and settlements."""
-        if is_postgres:
-            if self.asked or self.told or self.settled:
-                self._copy(connection)
-            return
-        for kind, values in ((ASKED, self.asked), (TOLD, self.told), (SETTLED, self.settled)):
+        for kind, values in ((ASKED, self._asked), (TOLD, self._told), (SETTLED, self._settled)):
             done, count = 0, len(values) // kind.width
             while done < count:
                 size = _bulk(count - done)
                 some = tuple(values[kind.width * done : kind.width * (done + size)])
                 connection.exec_driver_sql(_sqlite_insert(kind, size), some)
                 done += size
-
-    def _copy(self, connection: Connection) -> None:
-        driver: Any = connection.connection.driver_connection
-        with driver.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
-            copy.set_types(POSTGRES_TYPES)
-            for row in self.rows():
-                copy.write_row(row)
 
 
 def rows_of(key: int, after: int, fresh: Iterable[Event]) -> list[tuple[Any, ...]]:
@@ -97,13 +128,9 @@ def rows_of(key: int, after: int, fresh: Iterable[Event]) -> list[tuple[Any, ...
     >>> rows_of(1, 10, [Told(7, 0.5, 9.0), Asked(8, 1, 9.0, None, None)])
     [(1, 11, 't', 7, None, 0.5, 9.0, None, None), (1, 12, 'a', 8, 1, None, 9.0, None, None)]
     """
-    lines = Lines()
+    lines = PostgresLines()
     lines.add(key, after, fresh)
-    return sorted(lines.rows(), key=lambda row: row[1])
-
-
-def _in_rows(values: Sequence[Any], kind: Kind) -> Iterable[tuple[Any, ...]]:
-    return zip(*[iter(values)] * kind.width, strict=True)
+    return lines.rows
 
 
 def _bulk(left: int) -> int:

@@ -36,7 +36,7 @@ from driftbandits.live.decisions import (
 from driftbandits.store.database import Database
 from driftbandits.store.errors import PastRetentionError
 from driftbandits.store.experiments import Experiment
-from driftbandits.store.lines import Lines
+from driftbandits.store.lines import Lines, PostgresLines, SqliteLines
 from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events, notes
 
 CHUNK = 10_000
@@ -220,9 +220,13 @@ class Log:
         if rare:
             connection.execute(insert(changes), [_rare_row(*each) for each in rare])
 
+    def lines(self) -> Lines:
+        """No events yet, to be written by ``insert``."""
+        return PostgresLines() if self._database.is_postgres else SqliteLines()
+
     def insert(self, connection: Connection, lines: Lines) -> None:
-        """Write all of it."""
-        lines.insert(connection, self._database.is_postgres)
+        """Write all of them."""
+        lines.insert(connection)
         self._insert_rare(connection, lines.rare)
         self._insert_notes(connection, lines.noted)
 

@@ -26,7 +26,6 @@ from driftbandits.store.errors import BusyError, FencedError, StoreUnavailableEr
 from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.lines import Lines
 from driftbandits.store.log import Log, past_retention
 from driftbandits.store.schema import answers as kept_answers
 from driftbandits.store.schema import changes, events, folded, notes, snapshots, views, writers
@@ -132,7 +131,7 @@ class Writers:
         # In one order everywhere, so that no two processes wait for each other.
         moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
         heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
-        lines = Lines()
+        lines = self._log.lines()
         changed: dict[Writer, list[Redeclared]] = {}
         corrected: list[tuple[Writer, list[int]]] = []
         for writer in moving:
