@@ -20,7 +20,7 @@ from starlette.responses import Response
 from store import bare_driver
 
 from driftbandits.live.decisions import Asked, Event, Told
-from driftbandits.store.log import rows_of
+from driftbandits.store.lines import rows_of
 
 KEY = -1
 """Of an experiment that the service has not."""

@@ -23,9 +23,10 @@ from rich.table import Table
 
 import driftbandits as db
 from driftbandits.live.decisions import Asked, Event, Told
-from driftbandits.store.log import POSTGRES_INSERT, POSTGRES_TYPES, SQLITE_INSERT, rows_of
+from driftbandits.store.lines import POSTGRES_INSERT, POSTGRES_TYPES, rows_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+SQLITE_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 SIZES = (1, 100, 10_000)
 SECONDS = 3.0
 

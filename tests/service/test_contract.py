@@ -141,6 +141,14 @@ def test_swagger_ui_is_as_published_and_reaches_those_who_cannot_unpack_it(
         assert guarded[0].http.get(f"/docs/{name}").status_code == 404
 
 
+@pytest.mark.parametrize("path", ["/docs", "/docs/start.js", "/docs/page.css"])
+def test_the_reference_may_load_nothing_from_elsewhere(guarded: tuple[Running, dict[str, str]], path: str) -> None:
+    headers = guarded[0].http.get(path).headers
+    assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; ")
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+
+
 def test_the_reference_can_be_tried_with_a_token(guarded: tuple[Running, dict[str, str]]) -> None:
     running, secrets = guarded
     asked: list[str] = []

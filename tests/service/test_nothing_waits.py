@@ -133,6 +133,40 @@ def test_an_export_waits_for_its_reader_and_ends_with_it() -> None:
     asyncio.run(check())
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="Linux lists a process's open files there")
+@pytest.mark.parametrize("format", ["jsonl", "csv", "parquet"])
+def test_an_export_makes_no_file(format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While its rows are on the way, the only files open that were not are the Store's own."""
+    monkeypatch.setattr(export, "ROWS", 100)
+    store, seen, plain = tmp_path / "store.db", set[str](), http_exports.Pipe.write
+
+    def watched(pipe: http_exports.Pipe, data: object) -> int:
+        seen.update(open_files())
+        return plain(pipe, data)
+
+    with serving(f"sqlite:///{store}") as running:
+        path = running.create()
+        ask(running, path, 5000)
+        before = open_files()
+        monkeypatch.setattr(http_exports.Pipe, "write", watched)
+        assert running.http.get(f"{path}/export?format={format}").status_code == 200
+    assert seen
+    assert {file for file in seen - before if not file.startswith(str(store))} == set()
+
+
+def open_files() -> set[str]:
+    """The files that this process has open, also those that have no name any more."""
+    found = set()
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except OSError:  # closed meanwhile
+            continue
+        if target.startswith("/") and not target.startswith(("/dev/", "/proc/")):
+            found.add(target)
+    return found
+
+
 @contextmanager
 def open_exports(running: Running, path: str, count: int) -> Iterator[list[int]]:
     """So many exports at once, of which nothing is read but the status."""

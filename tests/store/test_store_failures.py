@@ -90,8 +90,8 @@ def test_a_lost_connection_loses_nothing() -> None:
             first = session.ask()
             good = store._log.insert
 
-            def cut(connection: Any, rows: Any) -> None:
-                good(connection, rows)
+            def cut(connection: Any, lines: Any) -> None:
+                good(connection, lines)
                 with store._database.reading() as another:
                     another.execute(text(TERMINATE))
 

@@ -29,6 +29,9 @@ PATIENCE = 10.0
 IDLE = 1.0
 """Seconds after which a connection is tried before it is used; to try it every time would cost a round trip."""
 
+STATEMENTS = 512
+"""That an SQLite connection keeps for when they come again: inserts alone have 79 sizes of three kinds (``lines``)."""
+
 GONE = "the file was deleted, moved or replaced while it was open: stop the service, and put the file back"
 EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:password@host/name"'
 
@@ -131,7 +134,7 @@ class Database:
         if not url.query:
             self._path = str(url.database)
             _make_private(self._path)
-        engine = create_engine(url, connect_args={"timeout": PATIENCE})
+        engine = create_engine(url, connect_args={"timeout": PATIENCE, "cached_statements": STATEMENTS})
 
         @event.listens_for(engine, "do_connect")
         def not_anew(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""The log: events in rows, read in chunks, written for many experiments at once.
+"""The log: events in rows, read in chunks, written for many experiments at once (``lines``).
 
 Asks, rewards and settlements are in ``events``, the rare others in ``changes``; both are numbered together.
 """
@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from heapq import merge
-from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -38,14 +36,13 @@ from driftbandits.live.decisions import (
 from driftbandits.store.database import Database
 from driftbandits.store.errors import PastRetentionError
 from driftbandits.store.experiments import Experiment
+from driftbandits.store.lines import Lines, PostgresLines, SqliteLines
 from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events, notes
 
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
 DAY = 86_400
-
-Rows = Sequence[tuple[Any, ...]]
 
 COLUMNS = (
     events.c.kind,
@@ -59,10 +56,6 @@ COLUMNS = (
 
 RARE_COLUMNS = (changes.c.kind, changes.c.step, changes.c.reward, changes.c.settings, changes.c.time)
 IS_CLOSED_EVENT = text("events.kind <> 'a'")
-
-SQLITE_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-POSTGRES_INSERT = "COPY events FROM STDIN (FORMAT BINARY)"
-POSTGRES_TYPES = ("int4", "int8", "varchar", "int8", "int2", "float8", "float8", "float8", "float8")
 
 
 class Correction(NamedTuple):
@@ -184,7 +177,7 @@ class Log:
         rows = connection.execute(select(notes.c.step, notes.c.unit, notes.c.way, notes.c.metadata).where(*there))
         return {step: Note(unit, way, metadata) for step, unit, way, metadata in rows}
 
-    def insert_notes(self, connection: Connection, noted: Sequence[tuple[int, Asked]]) -> None:
+    def _insert_notes(self, connection: Connection, noted: Sequence[tuple[int, Asked]]) -> None:
         """Write what asks came with, each with its experiment."""
         if noted:
             rows = [{"experiment": key, "step": each.step, **each.note._asdict()} for key, each in noted if each.note]
@@ -222,27 +215,20 @@ class Log:
         with self._database.reading() as connection:
             return connection.execute(statement).scalar_one_or_none()
 
-    def insert_rare(self, connection: Connection, rare: Sequence[tuple[int, int, Event]]) -> None:
+    def _insert_rare(self, connection: Connection, rare: Sequence[tuple[int, int, Event]]) -> None:
         """Write events that are not of every day, each with its experiment and its number."""
         if rare:
             connection.execute(insert(changes), [_rare_row(*each) for each in rare])
 
-    def insert(self, connection: Connection, rows: Rows) -> None:
-        """Write rows, as ``Lines`` makes them, in the fastest way that the driver has."""
-        if not rows:
-            return
-        if not self._database.is_postgres:
-            done = 0
-            while done < len(rows):
-                size = _bulk(len(rows) - done)
-                connection.exec_driver_sql(_sqlite_insert(size), tuple(chain.from_iterable(rows[done : done + size])))
-                done += size
-            return
-        driver: Any = connection.connection.driver_connection
-        with driver.cursor() as cursor, cursor.copy(POSTGRES_INSERT) as copy:
-            copy.set_types(POSTGRES_TYPES)
-            for row in rows:
-                copy.write_row(row)
+    def lines(self) -> Lines:
+        """No events yet, to be written by ``insert``."""
+        return PostgresLines() if self._database.is_postgres else SqliteLines()
+
+    def insert(self, connection: Connection, lines: Lines) -> None:
+        """Write all of them."""
+        lines.insert(connection)
+        self._insert_rare(connection, lines.rare)
+        self._insert_notes(connection, lines.noted)
 
 
 def past_retention(id: str, step: int, what: str) -> PastRetentionError:
@@ -250,50 +236,6 @@ def past_retention(id: str, step: int, what: str) -> PastRetentionError:
     return PastRetentionError(
         f"Decision '{id}-{step}' is past retention and {what}: events of that time were erased. What was learnt stays"
     )
-
-
-def _bulk(left: int) -> int:
-    """How many rows SQLite is given in one statement, when so many are left.
-
-    The driver lets other threads run at every statement, and then waits its turn, beside a busy thread for longer than
-    an insert takes: so statements are large. There are few sizes, and the driver keeps statements that come again.
-    """
-    return min(left // 64 * 64, 1024) or left
-
-
-@cache
-def _sqlite_insert(size: int) -> str:
-    return SQLITE_INSERT + ", (?, ?, ?, ?, ?, ?, ?, ?, ?)" * (size - 1)
-
-
-class Lines(NamedTuple):
-    """Events to be written: rows of ``events``, the rare ones with experiment and number, and asks with a note."""
-
-    rows: list[tuple[Any, ...]]
-    rare: list[tuple[int, int, Event]]
-    noted: list[tuple[int, Asked]]
-
-    def add(self, key: int, after: int, fresh: Iterable[Event]) -> None:
-        """Events of an experiment that follow the one of that number."""
-        add, rare = self.rows.append, self.rare
-        for seq, event in enumerate(fresh, after + 1):  # thousands in a commit: no calls in here but one
-            if type(event) is Asked:
-                step, arm, time, due, probability, note = event
-                add((key, seq, "a", step, arm, None, time, due, probability))
-                if note is not None:
-                    self.noted.append((key, event))
-            elif type(event) is Told or type(event) is Settled:
-                step, reward, time = event
-                add((key, seq, "t" if type(event) is Told else "s", step, None, reward, time, None, None))
-            else:
-                rare.append((key, seq, event))
-
-
-def rows_of(key: int, after: int, fresh: Iterable[Event]) -> list[tuple[Any, ...]]:
-    """Asks, rewards and settlements as rows of the log, behind the one of that number."""
-    lines = Lines([], [], [])
-    lines.add(key, after, fresh)
-    return lines.rows
 
 
 def _event(row: Any, noted: Mapping[int, Note]) -> Event:

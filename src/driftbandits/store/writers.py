@@ -26,7 +26,7 @@ from driftbandits.store.errors import BusyError, FencedError, StoreUnavailableEr
 from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
-from driftbandits.store.log import Lines, Log, Rows, past_retention
+from driftbandits.store.log import Log, past_retention
 from driftbandits.store.schema import answers as kept_answers
 from driftbandits.store.schema import changes, events, folded, notes, snapshots, views, writers
 
@@ -131,7 +131,7 @@ class Writers:
         # In one order everywhere, so that no two processes wait for each other.
         moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
         heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
-        lines = Lines([], [], [])
+        lines = self._log.lines()
         changed: dict[Writer, list[Redeclared]] = {}
         corrected: list[tuple[Writer, list[int]]] = []
         for writer in moving:
@@ -156,9 +156,7 @@ class Writers:
                     raise _fenced([writer for writer in moving if not _holds(connection, writer, len(grouped[writer]))])
                 for writer, steps in corrected:
                     self._log.check_kept(connection, writer.experiment.key, steps, writer.experiment.id)
-                self._log.insert(connection, lines.rows)
-                self._log.insert_rare(connection, lines.rare)
-                self._log.insert_notes(connection, lines.noted)
+                self._log.insert(connection, lines)
             declared = {writer: redeclare(connection, writer.experiment, change) for writer, change in changed.items()}
             self._answers.keep(connection, answers)
             for entry in audited:
@@ -248,7 +246,7 @@ class Writers:
             logger.warning("%s: %s", experiment.id, wrong)
         return Writer(experiment, head.epoch + 1, head.last_seq, session, saved)
 
-    def _advance(self, connection: Connection, heads: Rows) -> int:
+    def _advance(self, connection: Connection, heads: Sequence[tuple[int, int, int, int]]) -> int:
         """Move heads of logs, each (new, experiment, epoch, old), if they are where they should be; how many were."""
         if self._database.is_postgres:
             columns = tuple(map(list, zip(*heads, strict=True)))
