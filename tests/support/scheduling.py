@@ -38,6 +38,7 @@ LONGEST = (
     "tests/_compile/test_faults.py",
     "tests/policies/test_beyond_guarantees.py",
     "tests/sweep/test_sweep_cluster.py",
+    "tests/project/test_operations.py",
     "tests/service/test_dashboard.py",
     "tests/research/test_league.py",
     "tests/policies/test_autoucb.py",
