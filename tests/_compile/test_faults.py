@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -284,8 +286,6 @@ def test_the_switch(switch: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_doubling_over_a_users_policy_is_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DRIFTBANDITS_BOUNDSCHECK", raising=False)
-    from dataclasses import dataclass
-
     from driftbandits._compile.player import usual_mode
 
     @dataclass(frozen=True)
@@ -294,6 +294,15 @@ def test_doubling_over_a_users_policy_is_checked_too(monkeypatch: pytest.MonkeyP
 
     assert usual_mode(db.Doubling(Told())) == "checked"
     assert usual_mode(db.Doubling(db.DriftUCB(100, 1e-3))) == "compiled"
+
+
+def test_without_checks_a_method_may_be_one_that_numba_njit_has_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Wrapped(Sound):
+        select = numba.njit(Sound.select)
+
+    monkeypatch.setenv("DRIFTBANDITS_BOUNDSCHECK", "0")
+    assert db.Online(Wrapped(), 2, seed=1).select() == db.Online(Sound(), 2, seed=1).select()
 
 
 def test_without_a_compiler_everything_is_interpreted_and_the_same() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -75,18 +76,33 @@ def python(program: str, folder: Path) -> str:
     return answer.stdout.strip()
 
 
-def test_a_policy_in_a_users_module_is_cached_and_notices_edits(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MODULE)
-    (tmp_path / "helpers.py").write_text(HELPERS)
-    program = RUN.format(imports="from mine import Greedy")
-    first = python(program, tmp_path)
+PROGRAM = RUN.format(imports="from mine import Greedy")
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder in which PROGRAM ran once, so that its machine code is on disk, and what it said."""
+    folder = tmp_path_factory.mktemp("once")
+    (folder / "mine.py").write_text(MODULE)
+    (folder / "helpers.py").write_text(HELPERS)
+    return folder, python(PROGRAM, folder)
+
+
+@pytest.fixture
+def first(once: tuple[Path, str], tmp_path: Path) -> str:
+    """What PROGRAM said; ``tmp_path`` is a copy of the folder in which it ran."""
+    shutil.copytree(once[0], tmp_path, dirs_exist_ok=True)
+    return once[1]
+
+
+def test_a_policy_in_a_users_module_is_cached_and_notices_edits(first: str, tmp_path: Path) -> None:
     files = sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc"))
     assert len(files) == 1
-    assert python(program, tmp_path) == first
+    assert python(PROGRAM, tmp_path) == first
     assert sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc")) == files
     # A constant in another module than the policy's: the machine code must not be the old one.
     (tmp_path / "helpers.py").write_text(HELPERS.replace("SIGN = 1.0", "SIGN = -1.0"))
-    assert eval(python(program, tmp_path))[0] < eval(first)[0] / 2
+    assert eval(python(PROGRAM, tmp_path))[0] < eval(first)[0] / 2
 
 
 LAB = """
@@ -191,23 +207,16 @@ def test_a_helper_reached_through_a_package_is_part_of_the_digest() -> None:
     assert digest(1) != digest(2)
 
 
+@pytest.mark.usefixtures("first")
 def test_a_vanished_module_harms_nobody(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MODULE)
-    (tmp_path / "helpers.py").write_text(HELPERS)
-    python(RUN.format(imports="from mine import Greedy"), tmp_path)
     (tmp_path / "mine.py").unlink()
     python(RUN.format(imports="from driftbandits import RoundRobin as Greedy"), tmp_path)
 
 
-def test_a_renamed_state_class_is_compiled_anew(tmp_path: Path) -> None:
+def test_a_renamed_state_class_is_compiled_anew(first: str, tmp_path: Path) -> None:
     """The cache on disk refers to the old class by name."""
-    (tmp_path / "helpers.py").write_text(HELPERS)
-    program = RUN.format(imports="from mine import Greedy")
-    answers = []
-    for name in ("GreedyState", "RenamedState"):
-        (tmp_path / "mine.py").write_text(MODULE.replace("GreedyState", name))
-        answers.append(python(program, tmp_path))
-    assert answers[0] == answers[1]
+    (tmp_path / "mine.py").write_text(MODULE.replace("GreedyState", "RenamedState"))
+    assert python(PROGRAM, tmp_path) == first
 
 
 ORDERED = """
@@ -251,15 +260,11 @@ def test_fields_in_another_order_are_compiled_anew(old: str, new: str, tmp_path:
         assert python(program, tmp_path) == "[1.0, 0.0] [0.0, 0.0]"
 
 
-def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MODULE)
-    (tmp_path / "helpers.py").write_text(HELPERS)
-    program = RUN.format(imports="from mine import Greedy")
-    first = python(program, tmp_path)
+def test_a_damaged_cache_is_made_anew(first: str, tmp_path: Path) -> None:
     for ending, remains in (("nbi", 100), ("nbc", 0)):
         (file,) = (tmp_path / "cache").rglob(f"*mine.Greedy*.{ending}")
         file.write_bytes(file.read_bytes()[:remains])
-        assert python(program, tmp_path) == first
+        assert python(PROGRAM, tmp_path) == first
 
 
 def test_a_policy_in_a_notebook_cell(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_versions_are_bounded_above() -> None:
 
 
 def test_the_digest_sees_the_machinery(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An edit of generator_of or borrow must not be served old machine code: their files are part of every key."""
+    """An edit of generator_of or borrowed must not be served old machine code: their files are part of every key."""
     before = machinery_digest()
     for name in digest.MACHINERY:
         (tmp_path / name).write_bytes((digest.HERE / name).read_bytes())

@@ -29,7 +29,7 @@ from numba.core import types
 
 from driftbandits._common.checks import shown
 from driftbandits._compile.digest import Jitted, code_digest, machinery_digest, reached
-from driftbandits._compile.lowlevel import borrow, forget_machine_code, is_overloaded, layouts_known, overloaded
+from driftbandits._compile.lowlevel import forget_machine_code, is_overloaded, layouts_known, overloaded
 from driftbandits.errors import InputError, PolicyError
 
 _ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -200,17 +200,13 @@ def is_on(arms: Any, arm: int) -> bool:
     return "off" not in arms.dtype.names or arms[arm].off == 0
 
 
-@functools.cache
-def _method(owner: type, name: str) -> Any:
-    return kernel(getattr(owner, name))
-
-
-def _as_arm(arm: Any) -> Any:
+def as_arm(arm: Any) -> Any:
+    """What ``select`` answered, if it is the number of an arm; in Python ``select`` itself has looked."""
     return arm
 
 
-@overloaded(_as_arm)
-def _overloaded_as_arm(arm: Any) -> Any:
+@overloaded(as_arm)
+def _as_arm(arm: Any) -> Any:
     """As in Python: compiled, 0.5 would be arm 0 in one loop, and what can't be compiled in another."""
     if isinstance(arm, types.Integer):
         return lambda arm: arm
@@ -220,28 +216,30 @@ def _overloaded_as_arm(arm: Any) -> Any:
     raise numba.core.errors.TypingError(f"{NO_ARM}; it returns {found}")
 
 
+def _method(kind: Any, name: str) -> Any:
+    """The method itself, not a function that calls it: that would be compiled as well, for every policy and loop."""
+    found = getattr(kind.instance_class.owner, name)
+    return getattr(found, "py_func", found)  # which numba.njit may have wrapped
+
+
 @overloaded(select)
 def _select(policy: Any, state: Any, rng: Any) -> Any:
-    method = _method(policy.instance_class.owner, "select")
-    return lambda policy, state, rng: _as_arm(method(policy, state, rng))
+    return _method(policy, "select")
 
 
 @overloaded(update)
 def _update(policy: Any, state: Any, arm: Any, reward: Any) -> Any:
-    method = _method(policy.instance_class.owner, "update")
-    return lambda policy, state, arm, reward: method(policy, state, arm, reward)
+    return _method(policy, "update")
 
 
 @overloaded(settle)
 def _settle(policy: Any, state: Any) -> Any:
-    method = _method(policy.instance_class.owner, "settle")
-    return lambda policy, state: method(policy, state)
+    return _method(policy, "settle")
 
 
 @overloaded(draw)
 def _draw(noise: Any, mean: Any, rng: Any) -> Any:
-    method = _method(noise.instance_class.owner, "draw")
-    return lambda noise, mean, rng: method(noise, mean, rng)
+    return _method(noise, "draw")
 
 
 def _has_events(state: Any) -> bool:
@@ -307,18 +305,6 @@ def _blame(fault: Any, step: Any, arm: Any, reward: Any, answer: Any) -> Any:
 
         return impl
     return blame
-
-
-def borrowed(value: Any) -> Any:
-    """A State or a random generator, to be used while somebody else keeps it; in Python, the value itself."""
-    return value
-
-
-@overloaded(borrowed)
-def _overloaded_borrowed(value: Any) -> Any:
-    if layouts_known():
-        return lambda value: borrow(value)
-    return lambda value: value
 
 
 # Entry points: compiled loops, the only functions that numba caches on disk.

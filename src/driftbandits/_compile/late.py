@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD
-from driftbandits._compile.kernels import blame, borrowed, draw, kernel, mark, select, update
+from driftbandits._compile.kernels import as_arm, blame, draw, kernel, mark, select, update
 from driftbandits._compile.loops import CHOOSING, DRAWING, WRONG_ARM, WRONG_REWARD
+from driftbandits._compile.lowlevel import borrowed
 
 NOBODY = -1
 """In place of an arm or a step: there is none."""
@@ -113,7 +114,7 @@ def make_late(digest: str) -> Callable[..., Any]:
                 while in_turn:
                     if at.next_arm == NOBODY:
                         mark(fault, step, CHOOSING, 0.0)
-                        arm = select(policy, held, rng)
+                        arm = as_arm(select(policy, held, rng))
                         if arm < 0 or arm >= n_arms:
                             return blame(fault, step, arm, 0.0, WRONG_ARM)
                         at.next_arm = arm
@@ -131,7 +132,7 @@ def make_late(digest: str) -> Callable[..., Any]:
             arm = at.next_arm
             if not in_turn:
                 mark(fault, step, CHOOSING, 0.0)
-                arm = select(policy, held, rng)
+                arm = as_arm(select(policy, held, rng))
                 if arm < 0 or arm >= n_arms:
                     return blame(fault, step, arm, 0.0, WRONG_ARM)
                 arm = unknown_arm(arm, step - at.come, known)

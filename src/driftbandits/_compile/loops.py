@@ -14,8 +14,18 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD
-from driftbandits._compile.kernels import blame, borrowed, draw, event_count, mark, note_event, select, settle, update
-from driftbandits._compile.lowlevel import generator_of, move_to
+from driftbandits._compile.kernels import (
+    as_arm,
+    blame,
+    draw,
+    event_count,
+    mark,
+    note_event,
+    select,
+    settle,
+    update,
+)
+from driftbandits._compile.lowlevel import borrowed, generator_of, move_to
 
 TALLY = np.dtype(
     [("regret", "f8"), ("realised", "f8"), ("checkpoint", "i8"), ("events", "i8"), ("step", "i8")], align=True
@@ -58,7 +68,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
         step = tally[0].step
         while step < stop:
             mark(fault, step, CHOOSING, 0.0)
-            arm = select(policy, held, rng)
+            arm = as_arm(select(policy, held, rng))
             if arm < 0 or arm >= n_arms:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
             mark(fault, step, DRAWING, means[step, arm])
@@ -118,7 +128,7 @@ def make_record(digest: str) -> Callable[..., Any]:
             arm = wanted
             if arm == CHOOSING:
                 mark(fault, step, CHOOSING, 0.0)
-                arm = select(policy, held, rng)
+                arm = as_arm(select(policy, held, rng))
             wanted = CHOOSING
             if arm < 0 or arm >= len(places) or places[arm] == CHOOSING:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
@@ -148,7 +158,7 @@ def make_select(digest: str) -> Callable[..., Any]:
     def select_once(policy: Any, state: Any, fault: Any, generator: Any, n_arms: int) -> int:
         assert digest
         mark(fault, 0, CHOOSING, 0.0)
-        arm = select(policy, borrowed(state), generator_of(generator))
+        arm = as_arm(select(policy, borrowed(state), generator_of(generator)))
         if arm < 0 or arm >= n_arms:
             return blame(fault, 0, arm, 0.0, WRONG_ARM)
         return int(arm)
@@ -211,7 +221,7 @@ def make_replay(digest: str) -> Callable[..., Any]:
             kept = gate_rng.random() < keep[row]
             if kept and arm < 0:
                 mark(fault, step, CHOOSING, 0.0)
-                arm = select(policy, held, rng)
+                arm = as_arm(select(policy, held, rng))
                 if arm < 0 or arm >= n_arms:
                     return blame(fault, step, arm, 0.0, WRONG_ARM)
             if kept and arms[row] == arm:
@@ -263,7 +273,7 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         for index in range(len(arms)):
             move_to(memory, step + index)
             for draw_index in range(draws):
-                arm = select(policy, held, rng)
+                arm = as_arm(select(policy, held, rng))
                 if arm < 0 or arm >= n_arms or not on[arm]:
                     return blame(fault, 0, arm, 0.0, WRONG_ARM)
                 drawn[draw_index] = arm

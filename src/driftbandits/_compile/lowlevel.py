@@ -19,11 +19,12 @@ from numba.core.datamodel import default_manager
 from numba.core.extending import _overload_default_jit_options
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import infer, infer_global, make_overload_template
-from numba.extending import intrinsic
+from numba.extending import intrinsic, lower_builtin, type_callable
 
 from driftbandits._compile.sfc64 import Sfc64Type, sfc64_as_known
 
-OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": True, "no_cfunc_wrapper": True}
+"""Of kernels: they become a part of their caller, and nobody calls them from C."""
 _ADDRESSES = ("state_address", "state", "fnptr_next_uint64", "fnptr_next_double", "fnptr_next_uint32", "bit_generator")
 _PHILOX_WORDS = 8
 """numpy's philox_state: pointers to counter and key, the buffer's place, its 4 numbers, and half a number kept."""
@@ -137,35 +138,45 @@ def forget_machine_code(functions: Any = None) -> None:
             _templates[function]._impl_cache.clear()
 
 
-@intrinsic
-def borrow(typing: Any, value: Any) -> Any:
+def borrowed(value: Any) -> Any:
     """A NamedTuple of arrays, or a random generator, without its claims on memory, which the caller holds anyway.
 
     Taking an array out of a NamedTuple counts a reference, atomically, and so does handing a generator to a kernel that
     may fail. numba does not always see that it need not: a step then costs three to five times as much. What owns
-    nothing has nothing to count.
+    nothing has nothing to count. In Python it is the value itself.
     """
+    return value
 
-    def without_owner(context: Any, builder: Any, kind: Any, data: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, data)
-            array.meminfo = array.meminfo.type(None)
-            array.parent = array.parent.type(None)
-            return array._getvalue()
-        if isinstance(kind, types.NumPyRandomGeneratorType):
-            generator = cgutils.create_struct_proxy(kind)(context, builder, data)
-            generator.meminfo = generator.meminfo.type(None)
-            return generator._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            parts = [builder.extract_value(data, index) for index in range(len(kind))]
-            parts = [without_owner(context, builder, part, value) for part, value in zip(kind, parts, strict=True)]
-            return context.make_tuple(builder, kind, parts)
-        return data
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return without_owner(context, builder, signature.args[0], arguments[0])
+@type_callable(borrowed)
+def _type_of_borrowed(typing: Any) -> Any:
+    return lambda value: value
 
-    return value(value), generate
+
+@lower_builtin(borrowed, types.Any)  # of an overload a function would be compiled for every State
+def _borrow(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kind, value = signature.args[0], arguments[0]
+    if layouts_known():
+        return _without_owner(context, builder, kind, value)
+    context.nrt.incref(builder, kind, value)  # what is returned belongs to the caller
+    return value
+
+
+def _without_owner(context: Any, builder: Any, kind: Any, data: Any) -> Any:
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, data)
+        array.meminfo = array.meminfo.type(None)
+        array.parent = array.parent.type(None)
+        return array._getvalue()
+    if isinstance(kind, types.NumPyRandomGeneratorType):
+        generator = cgutils.create_struct_proxy(kind)(context, builder, data)
+        generator.meminfo = generator.meminfo.type(None)
+        return generator._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts = [builder.extract_value(data, index) for index in range(len(kind))]
+        parts = [_without_owner(context, builder, part, value) for part, value in zip(kind, parts, strict=True)]
+        return context.make_tuple(builder, kind, parts)
+    return data
 
 
 def workspace(length: int) -> Any:
