@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import threading
 from dataclasses import dataclass
@@ -102,6 +103,20 @@ class Pages(db.Policy):
         if state.run[0].t < len(state.page):  # else it would write into memory that is not its own
             state.page[state.run[0].t] = reward
         state.run[0].t += 1
+
+
+def test_a_snapshot_of_an_earlier_form_of_a_policy_is_refused_in_a_sentence() -> None:
+    """Its State had other fields: numpy would list all of them, twice."""
+    play = db.Online(db.AutoUCB(), 2)
+    with np.load(io.BytesIO(play.snapshot())) as stored:
+        arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
+    run = arrays["state.run"]
+    arrays["state.run"] = run[[name for name in run.dtype.names if name != "lead"]]
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    with pytest.raises(db.InputError, match="other fields now; restore it with the version") as told:
+        play.restore(buffer.getvalue())
+    assert len(str(told.value)) < 250
 
 
 def test_there_is_room_for_every_update_also_after_restore() -> None:

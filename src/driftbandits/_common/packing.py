@@ -54,7 +54,10 @@ def unpack_state(arrays: dict[str, np.ndarray[Any, Any]], fresh: Any, owner: str
             for name, array in fresh._asdict().items()
         }
     except Exception as error:
-        raise InputError(f"this is not a snapshot of {owner}: {error}") from error
+        raise InputError(
+            f"this is not a snapshot of {owner} that can be read here: the State of its policy has other fields now; "
+            "restore it with the version of driftbandits that made it, or begin anew"
+        ) from error
     for name, array in fresh._asdict().items():
         # A State may have grown; one that is shorter than at its start would be read beyond its end.
         if found[name].shape[1:] != array.shape[1:] or len(found[name]) < len(array):
