@@ -161,7 +161,7 @@ class AutoUCB(Policy):
 
     def init(self, n_arms: int) -> AutoUCBState:
         self.check_arms(n_arms)
-        counts = {"turn": "i8", "best": "i8", "lead": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
+        counts = {"turn": "i8", "best": "i8", "lead": "i8", "alarm": "i8", "streak": "i8", "late": "f8", "rival": "f8"}
         values = {"deviations": "f8", "looks": "f8", "rarely": "f8", "hazard": "f8", "patience": "f8"}
         run = records(1, **RUN, **VALUES, **counts, **values)
         looks = {"index": "f8", "due": "i8", "off": "i8", "center": "f8", "spent": "f8", "led": "i8"}
@@ -174,12 +174,12 @@ class AutoUCB(Policy):
         """A new arm is expected to drift as the pool does: its weights are the pool's. Its noise is that of all."""
         state = super().add_arm(state)
         state.bank[-1, WEIGHT : WEIGHT + FILTERS] = state.shared[POOL : POOL + FILTERS]
-        _rank(state.run[0], state.arms)
+        _choose(state)
         return state
 
     def set_arm(self, state: AutoUCBState, arm: int, on: bool) -> None:
         super().set_arm(state, arm, on)
-        _rank(state.run[0], state.arms)
+        _choose(state)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The number of filters, and how long the steepest and the flattest slope are remembered, in steps."""
@@ -219,7 +219,7 @@ class AutoUCB(Policy):
         count_values(run, mine, reward)
         lead = state.arms[run.lead]
         lead.led += 1
-        if mine.last > 0 and lead.last > 0:
+        if arm != run.lead and mine.last > 0 and lead.last > 0:
             mine.spent += _cost(run, mine, lead)
         if mine.last == 0:
             first_reward(state.bank[arm], state.shared, reward)
@@ -246,27 +246,59 @@ class AutoUCB(Policy):
         if other.last > 0 and run.t >= other.due:
             other.index = _index(run, other, state.bank[turn], state.shared)
             other.due = run.t + 1 + (run.t - other.last) // FRESH
-        _rank(run, state.arms)
+        run.best = _best(state.arms)
+        _follow_lead(run, state.arms, arm, turn)
+
+
+def _choose(state: AutoUCBState) -> None:
+    """Other arms are on than before: another one may be the best, and another one may lead."""
+    state.run.best = _best(state.arms)
+    _find_lead(state.run[0], state.arms)
 
 
 @kernel
-def _rank(run: Any, arms: Records) -> None:
-    """Note the arm with the highest index, one that was never pulled before all others, and the arm that leads.
+def _best(arms: Records) -> int:
+    """The arm with the highest index; one that was never pulled before all others; none that is off.
 
-    Whether an arm is off is looked at last, when it would be noted else: so it costs nothing with many arms.
+    Whether an arm is off is looked at last, when it would be chosen else: so it costs nothing with many arms.
     """
-    best, largest, lead, top = 0, -np.inf, run.lead, -np.inf
+    best, largest = 0, -np.inf
     for index in range(len(arms)):
         arm = arms[index]
         if arm.last == 0:
-            if largest < np.inf and arm.off == 0:
-                best, largest = index, np.inf
-            continue
+            if arm.off:
+                continue
+            return index
         if (arm.index > largest or (arm.index == largest and arm.last < arms[best].last)) and arm.off == 0:
             best, largest = index, arm.index
-        if arm.center > top and arm.off == 0:
-            lead, top = index, arm.center
-    run.best, run.lead = best, lead
+    return best
+
+
+@kernel
+def _follow_lead(run: Any, arms: Records, pulled: int, other: int) -> None:
+    """Which arm leads after the means of two were computed anew; all are looked at only if it may be another one."""
+    for index in (pulled, other):
+        if index != run.lead and arms[index].off == 0 and arms[index].last > 0:
+            run.rival = max(run.rival, arms[index].center)
+    if not arms[run.lead].center > run.rival:
+        _find_lead(run, arms)
+
+
+@kernel
+def _find_lead(run: Any, arms: Records) -> None:
+    """The arm with the highest mean of those that are on, and a ``rival`` that no other's mean is above.
+
+    While none was pulled it is infinite: then the next pull looks again.
+    """
+    lead, top, rival = run.lead, -np.inf, -np.inf
+    for index in range(len(arms)):
+        arm = arms[index]
+        if arm.last > 0 and arm.off == 0:
+            if arm.center > top:
+                lead, top, rival = index, arm.center, top
+            else:
+                rival = max(rival, arm.center)
+    run.lead, run.rival = lead, rival if top > -np.inf else np.inf
 
 
 @kernel
@@ -280,6 +312,7 @@ def _cost(run: Any, mine: Any, lead: Any) -> float:
 @kernel
 def _shake_all(state: AutoUCBState) -> None:
     """Means have jumped: every arm forgets half of what it knows, and all indices are computed anew."""
+    state.run[0].rival = np.inf
     for index in range(len(state.arms)):
         arm = state.arms[index]
         if arm.last > 0:
@@ -346,8 +379,8 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
         bound = base + total(shared, PART, FILTERS)
     mine.center = _center_ahead(run, row, shared, switched)
-    looks = run.looks * min(run.rarely, 1.0 + mine.spent / (CREDIT + EARNED * mine.led))
-    if 2.0 * away > looks:
+    if 2.0 * away > run.looks:
+        looks = run.looks * min(run.rarely, 1.0 + mine.spent / (CREDIT + EARNED * mine.led))
         for j in range(FILTERS):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
             chances = away * (weight if j == 0 else 2.0 * weight * math.sqrt(weight)) / looks
