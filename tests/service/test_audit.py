@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from driftbandits.cli.main import app
+from driftbandits.errors import InputError
 from driftbandits.store import Store, StoreUnavailableError, audit
 from in_process import ARMS, Running, ask, serving, tell
 
@@ -117,4 +118,20 @@ def test_commands_do_nothing_that_is_not_written_down(
     app(words.split(), result_action="return_value")
     assert seen() != before
     assert [deed.did for deed in store.deeds()] == [did]
+    store.close()
+
+
+@pytest.mark.parametrize("words", ["store delete button", "store delete button --confirm butto"])
+def test_a_deletion_that_is_not_confirmed_deletes_nothing(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DRIFTBANDITS_STORE", f"sqlite:///{tmp_path / 'store.db'}")
+    store = Store(f"sqlite:///{tmp_path / 'store.db'}")
+    with store.open("button", arms=ARMS) as session:
+        session.ask()
+    with pytest.raises((SystemExit, InputError)) as refused:
+        app(words.split(), result_action="return_value")
+    assert "add --confirm button" in capsys.readouterr().err + str(refused.value)
+    assert [each.id for each in store.experiments()] == ["button"]
+    assert store.deeds() == []
     store.close()

@@ -7,6 +7,7 @@ from typing import Any
 
 from driftbandits.store import Store
 from in_process import ARMS, serving
+from waiting import wait_until
 
 
 def test_a_token_for_some_experiments_sees_no_others(tmp_path: Path) -> None:
@@ -55,3 +56,24 @@ def test_a_token_for_some_experiments_sees_no_others(tmp_path: Path) -> None:
             ("all", "paused", "us-1"),
         ]
         assert deeds[1]["details"] == {"timeout": 60.0}
+
+
+def test_a_token_is_rotated_while_the_service_runs(tmp_path: Path) -> None:
+    """The new one works beside the old one; then the old one is revoked, and no request was refused in between."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = Store(url)
+    store.create("button", arms=ARMS)
+    old = store.add_token("shop-1", "write")
+    with serving(url) as running:
+
+        def ask(secret: str) -> int:
+            headers = {"Authorization": f"Bearer {secret}"}
+            return int(running.http.post("/v1/experiments/button/ask", headers=headers).status_code)
+
+        assert ask(old) == 200
+        new = store.add_token("shop-2", "write")
+        assert (ask(new), ask(old)) == (200, 200)
+        store.revoke_token("shop-1")
+        wait_until(lambda: ask(old) == 401, "the old token to be refused")
+        assert ask(new) == 200
+    store.close()
