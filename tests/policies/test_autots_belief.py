@@ -49,3 +49,14 @@ def test_equal_rewards_tell_nothing_of_the_noise() -> None:
         known = [arm for arm in why.as_dict()["arms"] if arm["estimate"] is not None]
         assert {(arm["estimate"], arm["low"], arm["high"]) for arm in known} == {(1.0, None, None)}
         assert "-inf to inf" in str(why)
+
+
+@pytest.mark.parametrize("policy", [db.AutoTS(), db.AutoUCB()])
+def test_two_rewards_that_hardly_differ_are_no_coin(policy: db.Policy) -> None:
+    """One divided by their distance is infinite; draws for a coin whose chance is no number never ended."""
+    play, least = db.Online(policy, 3), 5e-324
+    for step in range(60):
+        play.update(step % 3, least * (step // 3 % 2))
+        assert play.state.run[0].coin == 0
+    assert 0 <= play.select() < 3
+    assert all(np.isfinite(array).all() for array in (play.state[-1], play.state[-2]))

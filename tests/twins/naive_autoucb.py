@@ -52,7 +52,8 @@ class NaiveAutoUCB:
         return (squares + self.rewards.variance) / (sum(counted) + 1)
 
     def coin(self) -> bool:
-        return len(set().union(*self.values)) == 2 == max(len(own) for own in self.values)
+        seen = set().union(*self.values)
+        return len(seen) == 2 == max(len(own) for own in self.values) and max(seen) - min(seen) > 1e-300
 
     def range(self) -> tuple[float, float]:
         low, high = sorted(set().union(*self.values))

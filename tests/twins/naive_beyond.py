@@ -69,7 +69,8 @@ class NaiveAutoTS:
         return (own.pulls * own.mean + 100 * pooled) / (own.pulls + 100)
 
     def coin(self) -> bool:
-        return len(set().union(*self.values)) == 2 == max(len(own) for own in self.values)
+        seen = set().union(*self.values)
+        return len(seen) == 2 == max(len(own) for own in self.values) and max(seen) - min(seen) > 1e-300
 
     def as_coin(self, m: float) -> float:
         low, high = sorted(set().union(*self.values))

@@ -17,6 +17,8 @@ MEMORY = 3e3
 POOLED_PULLS = 100.0
 """How many pulls of its own an arm needs until they count as much for its noise as all arms' together; and how many of
 them count at most for that of all arms."""
+LEAST_RANGE = 1e-300
+"""Two rewards that are closer are not taken for a coin's: one divided by their distance may be no number."""
 
 RUN = {"t": "i8", "switching": "f8", "noise": "f8", "center": "f8", "total_variance": "f8"}
 VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
@@ -76,7 +78,7 @@ def count_values(run: Any, arm: Any, reward: float) -> None:
         arm.first = reward
     if reward != arm.first:
         run.varied = 1
-    run.coin = run.varied == 1 and run.values == 2
+    run.coin = run.varied == 1 and run.values == 2 and run.high - run.low > LEAST_RANGE
 
 
 @kernel
