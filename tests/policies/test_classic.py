@@ -297,3 +297,9 @@ def exact_share_below_mean(shape: float) -> float:
     x = (np.arange(200_000) + 0.5) * shape / 200_000
     density = np.exp((shape - 1) * np.log(x) - x - math.lgamma(shape))
     return float(density.sum() * shape / 200_000)
+
+
+@pytest.mark.timeout(60)
+def test_what_is_no_number_is_not_drawn_for_ever() -> None:
+    rng = np.random.Generator(np.random.SFC64(1))
+    assert np.isnan(_draw_gamma(math.nan, rng))

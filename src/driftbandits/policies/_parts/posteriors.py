@@ -67,11 +67,14 @@ def _draw_gamma(shape: float, rng: np.random.Generator) -> float:
     while True:
         x = rng.standard_normal()
         root = 1.0 + c * x
-        if root > 0.0:
-            v, u, square = root * root * root, 1.0 - rng.random(), x * x
-            # The first test is their squeeze: it implies the second, and spares two logarithms.
-            if u < 1.0 - 0.0331 * square * square or math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
-                return d * v
+        if root <= 0.0:
+            continue
+        v, u, square = root * root * root, 1.0 - rng.random(), x * x
+        # The first test is their squeeze: where it passes so does the second, and two logarithms are spared. What is
+        # refused is written out, not what is accepted: a shape that is no number passes, and is not drawn for ever.
+        if u >= 1.0 - 0.0331 * square * square and math.log(u) >= 0.5 * square + d * (1.0 - v + math.log(v)):
+            continue
+        return d * v
 
 
 @kernel
