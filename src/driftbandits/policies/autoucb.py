@@ -11,13 +11,11 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.bank import (
-    FADING,
     FILTERS,
     FORGOTTEN,
     MEAN,
     PART,
     POOL,
-    SLOPE,
     SLOPE_STEP,
     SLOPES,
     SLOWEST_SLOPE,
@@ -35,8 +33,10 @@ from driftbandits.policies._parts.bank import (
     shake,
     slope_ahead,
 )
-from driftbandits.policies._parts.belief import Belief, Crossing, gaussian_belief
+from driftbandits.policies._parts.belief import Belief, gaussian_belief
 from driftbandits.policies._parts.filters import total
+from driftbandits.policies._parts.forecast import crossing, mixture
+from driftbandits.policies._parts.leader import COSTS, LEADER, cost_of_pull, find_lead, follow_lead, rarity
 from driftbandits.policies._parts.learnt_noise import (
     ARM,
     POOLED_PULLS,
@@ -50,7 +50,6 @@ from driftbandits.policies._parts.learnt_noise import (
     switched_share,
     switching_after,
 )
-from driftbandits.policies._parts.posteriors import beta_moments
 from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.7
@@ -60,9 +59,6 @@ LOOKS = 15.0
 the best of them would be good enough."""
 RARELY = 4.0
 """How many times more rarely an arm is looked at, at most, because earlier looks did not pay."""
-CREDIT, EARNED = 5.0, 0.01
-"""What pulls of an arm that did not lead may cost before they count much, and how much more for each step that it led:
-in deviations of the noise."""
 FRESH = 16
 """An index is computed anew when its arm has been away for longer by one part in so many."""
 HAZARD = 1e-7
@@ -161,11 +157,11 @@ class AutoUCB(Policy):
 
     def init(self, n_arms: int) -> AutoUCBState:
         self.check_arms(n_arms)
-        counts = {"turn": "i8", "best": "i8", "lead": "i8", "alarm": "i8", "streak": "i8", "late": "f8", "rival": "f8"}
+        counts = {"turn": "i8", "best": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
         values = {"deviations": "f8", "looks": "f8", "rarely": "f8", "hazard": "f8", "patience": "f8"}
-        run = records(1, **RUN, **VALUES, **counts, **values)
-        looks = {"index": "f8", "due": "i8", "off": "i8", "center": "f8", "spent": "f8", "led": "i8"}
-        state = AutoUCBState(run, records(n_arms, **ARM, **looks), *new_bank(n_arms))
+        run = records(1, **RUN, **VALUES, **LEADER, **counts, **values)
+        arms = records(n_arms, **ARM, **COSTS, index="f8", due="i8", off="i8")
+        state = AutoUCBState(run, arms, *new_bank(n_arms))
         state.run.deviations, state.run.looks, state.run.rarely = DEVIATIONS, LOOKS, RARELY
         state.run.hazard, state.run.patience = HAZARD, PATIENCE
         return state
@@ -190,14 +186,14 @@ class AutoUCB(Policy):
     def belief(self, state: AutoUCBState) -> Belief:
         """Mean and deviation of each arm's mixture of filters, its slope, and the next crossing that follows."""
         found = self.forecast(state, 0)
-        return found._replace(crossing=None if found.estimate is None else _crossing(state, found.estimate))
+        return found._replace(crossing=None if found.estimate is None else crossing(state, found.estimate))
 
     def forecast(self, state: AutoUCBState, steps: int) -> Belief:
         """The same of each arm so many steps on, if it is left alone until then."""
         arms = state.arms
         mean, deviation, slope = (np.full(len(arms), np.nan) for _ in range(3))
         seen = np.flatnonzero(arms.last > 0)
-        parts = _mixture(state, seen, steps)
+        parts = mixture(state, seen, steps)
         mean[seen] = (parts.weight * parts.mean).sum(axis=0)
         deviation[seen] = np.sqrt((parts.weight * (parts.variance + (parts.mean - mean[seen]) ** 2)).sum(axis=0))
         slope[seen] = (parts.weight[WALKS:] * parts.slope).sum(axis=0)
@@ -220,7 +216,7 @@ class AutoUCB(Policy):
         lead = state.arms[run.lead]
         lead.led += 1
         if arm != run.lead and mine.last > 0 and lead.last > 0:
-            mine.spent += _cost(run, mine, lead)
+            mine.spent += cost_of_pull(run, mine, lead)
         if mine.last == 0:
             first_reward(state.bank[arm], state.shared, reward)
             learnt = reward
@@ -247,13 +243,13 @@ class AutoUCB(Policy):
             other.index = _index(run, other, state.bank[turn], state.shared)
             other.due = run.t + 1 + (run.t - other.last) // FRESH
         run.best = _best(state.arms)
-        _follow_lead(run, state.arms, arm, turn)
+        follow_lead(run, state.arms, arm, turn)
 
 
 def _choose(state: AutoUCBState) -> None:
     """Other arms are on than before: another one may be the best, and another one may lead."""
     state.run.best = _best(state.arms)
-    _find_lead(state.run[0], state.arms)
+    find_lead(state.run[0], state.arms)
 
 
 @kernel
@@ -272,41 +268,6 @@ def _best(arms: Records) -> int:
         if (arm.index > largest or (arm.index == largest and arm.last < arms[best].last)) and arm.off == 0:
             best, largest = index, arm.index
     return best
-
-
-@kernel
-def _follow_lead(run: Any, arms: Records, pulled: int, other: int) -> None:
-    """Which arm leads after the means of two were computed anew; all are looked at only if it may be another one."""
-    for index in (pulled, other):
-        if index != run.lead and arms[index].off == 0 and arms[index].last > 0:
-            run.rival = max(run.rival, arms[index].center)
-    if not arms[run.lead].center > run.rival:
-        _find_lead(run, arms)
-
-
-@kernel
-def _find_lead(run: Any, arms: Records) -> None:
-    """The arm with the highest mean of those that are on, and a ``rival`` that no other's mean is above.
-
-    While none was pulled it is infinite: then the next pull looks again.
-    """
-    lead, top, rival = run.lead, -np.inf, -np.inf
-    for index in range(len(arms)):
-        arm = arms[index]
-        if arm.last > 0 and arm.off == 0:
-            if arm.center > top:
-                lead, top, rival = index, arm.center, top
-            else:
-                rival = max(rival, arm.center)
-    run.lead, run.rival = lead, rival if top > -np.inf else np.inf
-
-
-@kernel
-def _cost(run: Any, mine: Any, lead: Any) -> float:
-    """What a pull of an arm costs while another one leads, in deviations of the noise; 0 if nothing is known of it."""
-    noise = arm_noise(run, mine)
-    cost = (lead.center - mine.center) / math.sqrt(noise) if noise > 0.0 else 0.0
-    return cost if 0.0 < cost < np.inf else 0.0
 
 
 @kernel
@@ -380,7 +341,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
         bound = base + total(shared, PART, FILTERS)
     mine.center = _center_ahead(run, row, shared, switched)
     if 2.0 * away > run.looks:
-        looks = run.looks * min(run.rarely, 1.0 + mine.spent / (CREDIT + EARNED * mine.led))
+        looks = run.looks * rarity(run, mine)
         for j in range(FILTERS):
             weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
             chances = away * (weight if j == 0 else 2.0 * weight * math.sqrt(weight)) / looks
@@ -411,56 +372,3 @@ def coin_bound(p: float, square: float) -> float:
     return (p + third + math.sqrt(square * p * (1.0 - p) * (1.0 + square * (2.0 / 9.0)) + third * third)) / (
         1.0 + third + third
     )
-
-
-class _Mixture(NamedTuple):
-    weight: Array
-    mean: Array
-    variance: Array
-    slope: Array
-
-
-def _mixture(state: AutoUCBState, arms: Array, further: int) -> _Mixture:
-    """Weights, means and variances of these arms' filters at the next step and ``further`` steps on; slopes' slopes.
-
-    A column for each arm: the kernels look at all of them at once.
-    """
-    run, rows, shared = state.run[0], state.bank[arms].T, state.shared[:, None]
-    mine: Any = state.arms[arms]
-    away = run.t + 1.0 + further - mine.last
-    switched: Any = switched_share(run.switching, away)
-    weight = switched * shared[POOL : POOL + FILTERS] + (1.0 - switched) * rows[WEIGHT : WEIGHT + FILTERS]
-    ahead = np.empty((2 * FILTERS, len(arms)))
-    look_ahead(rows, shared, away, ahead)
-    mean, spread = ahead[MEAN : MEAN + FILTERS], ahead[SPREAD : SPREAD + FILTERS]
-    x = away * shared[FADING : FADING + SLOPES]
-    slope = rows[SLOPE : SLOPE + SLOPES] / (1.0 + x + 0.5 * x * x)
-    if run.coin:
-        p, variance = beta_moments(np.clip((mean - run.low) / (run.high - run.low), 0.0, 1.0), spread)
-        return _Mixture(weight, run.low + (run.high - run.low) * p, (run.high - run.low) ** 2 * variance, slope)
-    return _Mixture(
-        weight, mean, spread * (arm_noise(run, mine) + (mean - run.center) ** 2 / (1.0 + mine.pulls)), slope
-    )
-
-
-def _crossing(state: AutoUCBState, mean: Array) -> Crossing | None:
-    """The first arm to overtake the best, if one is expected to within as many steps as there were so far."""
-    if not np.isfinite(mean).all():
-        return None
-    best = int(np.argmax(mean))
-
-    def ahead(further: int) -> Array:
-        parts = _mixture(state, np.arange(len(mean)), further)
-        found: Array = (parts.weight * parts.mean).sum(axis=0)
-        return found
-
-    before, limit = 0, int(state.run[0].t)
-    while before < limit:
-        after = min(limit, before + 1 + before // 8)
-        if ahead(after).argmax() != best:
-            while after - before > 1:
-                middle = (before + after) // 2
-                before, after = (middle, after) if ahead(middle).argmax() == best else (before, middle)
-            return Crossing(int(ahead(after).argmax()), best, after)
-        before = after
-    return None
