@@ -114,6 +114,19 @@ def test_an_alarm_when_means_jump(kind: str) -> None:
     assert play.select() == 1
 
 
+def test_after_an_alarm_any_arm_may_lead() -> None:
+    """All means are computed anew then, also of arms that are neither pulled nor have their turn."""
+    rng, play = np.random.default_rng(3), db.Online(db.AutoUCB(), 4)
+    for step in range(400):
+        play.update(step % 4, (0.2, 0.3, 0.9, 0.1)[step % 4] + 0.1 * rng.standard_normal())
+    run, arms = play.state.run, play.state.arms
+    arms.center[2], run.lead, run.rival, run.turn, run.alarm = -5.0, 1, 0.25, 2, 0
+    play.state.shared[bank.WATCH + bank.FAST : bank.WATCH + bank.WALKS] = 1.0
+    play.update(1, 0.3)
+    assert run.alarm[0] == 1
+    assert run.lead[0] == 2 == arms.center.argmax()
+
+
 def test_an_alarm_is_worth_it_and_a_false_one_rare() -> None:
     """Where the arm that is pulled jumps up and the other one higher still, only an alarm tells of it."""
     T = 40_000
