@@ -48,7 +48,7 @@ class NoLooks(db.AutoUCB):
 
     def init(self, n_arms: int) -> AutoUCBState:
         state = super().init(n_arms)
-        state.run.looks = 1e300
+        state.run.pace, state.run.near = 1e300, 1e-100
         return state
 
 

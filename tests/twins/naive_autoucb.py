@@ -22,7 +22,8 @@ class NaiveAutoUCB:
         self.t, self.s, self.turn, self.pooled = 0, 0.0, 0, 0.0
         self.watch, self.alarmed, self.alarms = walks, False, 0
         self.others, self.late = 0, 0.0
-        self.spent, self.led = [0.0] * n_arms, [0] * n_arms
+        self.spent, self.led, self.hope, self.lead = [0.0] * n_arms, [0] * n_arms, [0.0] * n_arms, 0
+        self.looks, self.follow_ups = 0, 0
         self.values: list[set[float]] = [set() for _ in range(n_arms)]
         self.rewards = Remembered()
         self.squares = [Remembered() for _ in range(n_arms)]
@@ -37,6 +38,7 @@ class NaiveAutoUCB:
         self.arms.append(None)
         self.spent.append(0.0)
         self.led.append(0)
+        self.hope.append(0.0)
         self.begins.append(list(self.pool))
 
     def set_arm(self, arm: int, on: bool) -> None:
@@ -105,15 +107,24 @@ class NaiveAutoUCB:
         n = self.t + 1 - mine["last"]
         parts = [(w, x[0], P[0, 0]) for w, x, P in self.parts(arm, n)]
         bounds = [math.fsum(w * self.bound(arm, m, c, 2.7**2) for w, m, c in parts)]
-        rarely = 15 * min(4, 1 + self.spent[arm] / (5 + self.led[arm] / 100))
         mine["center"] = self.mixture(arm, 0)[0]
+        leading = self.arms[self.lead] or mine  # at the first reward none leads
+        if self.late < 1 and self.noise(arm) > 0:
+            gap = max(0.0, leading["center"] - mine["center"]) / math.sqrt(self.noise(arm))
+            if n * (1 - self.pool[0]) > 40 + (gap / 0.012) ** 2:
+                self.looks += 1
+                return math.inf
+        rarely = 60 * min(4, 1 + self.spent[arm] / (5 + self.led[arm] / 100))
+        above = 0.0
+        if leading is not mine and math.isfinite(leading["index"]):
+            above = max(0.0, leading["index"] - leading["center"])
         for j, (w, m, c) in enumerate(parts):
-            chances = n * w / rarely if j == 0 else 2 * n * w**1.5 / rarely
+            chances = n * w / rarely if j == 0 else n * min(w, 2 * w**1.5) / rarely
             if chances > 1:
                 before = mine["P"][j][0, 0]
                 chances /= 1 + (1 if j < 8 else 3) * (c - before) / c * math.log(chances)
             if chances > 1:
-                bounds.append(self.bound(arm, m, c, 2 * math.log(chances)))
+                bounds.append(above + self.bound(arm, m, c, 2 * math.log(chances)))
         return max(bounds)
 
     def centers(self) -> list[float]:
@@ -170,7 +181,7 @@ class NaiveAutoUCB:
         self.others = 0 if arm == chosen else self.others + 1
         self.late = max(self.late * (1 - 1e-4), self.others)
         self.values[arm].add(reward)
-        mine, leading = self.arms[arm], self.arms[lead]
+        mine, leading, self.lead = self.arms[arm], self.arms[lead], lead
         self.led[lead] += 1
         if mine is not None and leading is not None and self.noise(arm) > 0:
             self.spent[arm] += max(0.0, (leading["center"] - mine["center"]) / math.sqrt(self.noise(arm)))
@@ -180,6 +191,7 @@ class NaiveAutoUCB:
             mine = self.arms[arm] = {"x": x, "P": P, "w": self.begins[arm], "due": 0}
         else:
             reward = self.learn(arm, mine, reward)
+            self.hope[arm] = self.hope_after(arm, mine, leading, reward)
         mine["last"] = self.t
         self.rewards.add(reward)
         self.s = max(1e-5, min(0.05, 1 / self.t))
@@ -197,10 +209,20 @@ class NaiveAutoUCB:
         elif fast < 0.1:
             self.alarmed = False
         mine["index"] = self.index(arm)
+        if self.hope[arm] > 0:
+            mine["index"], self.follow_ups = math.inf, self.follow_ups + 1
         other = self.arms[self.turn]
         if other is not None and self.t >= other["due"]:
             other["index"] = self.index(self.turn)
             other["due"] = self.t + 1 + (self.t - other["last"]) // 16
+
+    def hope_after(self, arm: int, mine: dict[str, Any], leading: dict[str, Any] | None, reward: float) -> float:
+        """Whether the arm has risen by half a deviation above the leader: a sequential test, begun anew below 0."""
+        v = self.noise(arm)
+        if arm == self.lead or leading is None or v <= 0 or self.late >= 1:
+            return 0.0
+        middle = (mine["center"] + leading["center"] + 0.5 * math.sqrt(v)) / 2
+        return max(0.0, self.hope[arm] + (reward - middle) / math.sqrt(v))
 
     def shake(self, arm: int, mine: dict[str, Any]) -> None:
         """Half of the weights become the watch's."""

@@ -50,13 +50,14 @@ from driftbandits.policies._parts.learnt_noise import (
     switched_share,
     switching_after,
 )
+from driftbandits.policies._parts.looks import HOPES, LOOKS, NEAR, RISE, hope_after, look_is_due
 from driftbandits.policies.base import Policy, Records, records
 
 DEVIATIONS = 2.7
 """How many deviations above its mean a filter's bound lies."""
-LOOKS = 15.0
-"""An arm is looked at again once a filter's weight, summed over the steps since, allows for so many draws from it that
-the best of them would be good enough."""
+PACE = 60.0
+"""Steps for each draw that looks make up for: an arm is looked at again once a filter's weight, summed over the steps
+since, allows for so many draws from it that the best of them would have reached the leader."""
 RARELY = 4.0
 """How many times more rarely an arm is looked at, at most, because earlier looks did not pay."""
 FRESH = 16
@@ -90,7 +91,8 @@ class AutoUCB(Policy):
     overtakes another. And AutoUCB draws nothing: it pulls the arm with the highest bound, the mean that can hardly be
     exceeded. Draws keep paying for information that expires when means drift. To be safe from a filter that is sure and
     wrong, every arm is looked at again after a time, as if draws had been made all along and one of them had won. Where
-    such looks have cost much and the arm has hardly ever led, they become rarer. When rewards show that means have
+    such looks have cost much and the arm has hardly ever led, they become rarer; an arm close below the best is looked
+    at often, because that costs little. A look that pleases is repeated at once. When rewards show that means have
     jumped, all arms forget half of what they know. When rewards come late, a bound would give many choices to one
     arm before it learns of the first: then AutoUCB draws after all, from the same filters.
 
@@ -110,20 +112,28 @@ class AutoUCB(Policy):
     keeps the rest of b and of the covariance, merged with a slope of mean 0 and deviation d sqrt(v). Prior weights are
     proportional to 8^(-j) for walks, 0.97 in all, and 3^(-i) for slopes, 0.03 in all.
 
-    The index of an arm is the larger of two bounds, with w_j, m_j, v c_j the weight, mean and variance of filter j at
-    this step, n the steps since the arm's last pull:
+    The arm *leads* whose filters have the highest mean by weight. The index of an arm is the larger of two bounds, with
+    w_j, m_j, v c_j the weight, mean and variance of filter j at this step, n the steps since the arm's last pull:
 
     - the mean over all filters, by weight, of m_j + 2.7 sqrt(v c_j);
-    - the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
-      y = n w_j/l for the filter that stands still, 2 n w_j^(3/2)/l for the others. About n w_j draws from filter j
-      would have been made since the last pull, and the best of so many would have reached about that far. Of filters
-      with little weight there are many, and most looks on their account are in vain: hence the power 3/2. g is the
+    - h plus the largest m_j + sqrt(2 ln(r_j) v c_j) of those filters for which r_j > 1, where r_j = y/(1 + g ln y),
+      y = n w_j/l for the filter that stands still, n w_j min(1, 2 sqrt(w_j))/l for the others. About n w_j draws from
+      filter j would have been made since the last pull, and the best of so many would have reached about that far. Of
+      filters with little weight there are many, and most looks on their account are in vain: hence the root. g is the
       share of c_j that came since the last pull, for slopes three times that share: when the arm had just been pulled,
-      its draws did not reach as far as now.
+      its draws did not reach as far as now. Draws need only reach the leader's mean, not its bound: h is how far the
+      leader's index lies above its mean, 0 for the leader itself.
 
-    l = 15 min(4, 1 + S/(5 + N/100)) says how rarely an arm is looked at. The arm *leads* whose filters have the highest
-    mean by weight. N is the number of steps that this arm led, and S what its pulls cost while another one did: the sum
-    of the distances to the leader's mean, in deviations of the noise.
+    l = 60 min(4, 1 + S/(5 + N/100)) says how rarely an arm is looked at. N is the number of steps that this arm led,
+    and S what its pulls cost while another one did: the sum of the distances to the leader's mean, in deviations of the
+    noise.
+
+    Looks at an arm close below the leader cost little, so an arm is also pulled when n q > 40 + (u/0.012)^2, where u is
+    its distance to the leader's mean in deviations of the noise, and q what all filters but the one that stands still
+    weigh in the pool. And a look that pleases is repeated, since one reward tells little. The arm's *hope* begins at 0.
+    At each of its pulls while another arm leads it becomes max(0, hope + (X - a)/sqrt(v)), where a is the middle
+    between its own mean and a mean sqrt(v)/2 above the leader's; while it is above 0, the arm is pulled on. Both are
+    done only while rewards come at once, that is while L < 1 below.
 
     To v is added (m_j - mean of all rewards)^2 divided by the number of pulls, as in AutoTS. For coins the bound at z
     deviations, m + z sqrt(v c), is instead the larger x with (x - p)^2 = z^2 c' (p (1 - p) + 2 x (1 - x))/3, where
@@ -158,11 +168,12 @@ class AutoUCB(Policy):
     def init(self, n_arms: int) -> AutoUCBState:
         self.check_arms(n_arms)
         counts = {"turn": "i8", "best": "i8", "alarm": "i8", "streak": "i8", "late": "f8"}
-        values = {"deviations": "f8", "looks": "f8", "rarely": "f8", "hazard": "f8", "patience": "f8"}
-        run = records(1, **RUN, **VALUES, **LEADER, **counts, **values)
-        arms = records(n_arms, **ARM, **COSTS, index="f8", due="i8", off="i8")
+        values = {"deviations": "f8", "pace": "f8", "rarely": "f8", "hazard": "f8", "patience": "f8"}
+        run = records(1, **RUN, **VALUES, **LEADER, **LOOKS, **counts, **values)
+        arms = records(n_arms, **ARM, **COSTS, **HOPES, index="f8", due="i8", off="i8")
         state = AutoUCBState(run, arms, *new_bank(n_arms))
-        state.run.deviations, state.run.looks, state.run.rarely = DEVIATIONS, LOOKS, RARELY
+        state.run.deviations, state.run.pace, state.run.rarely = DEVIATIONS, PACE, RARELY
+        state.run.near, state.run.rise = NEAR, RISE
         state.run.hazard, state.run.patience = HAZARD, PATIENCE
         return state
 
@@ -222,6 +233,7 @@ class AutoUCB(Policy):
             learnt = reward
         else:
             learnt = learn(run, mine, state.bank[arm], state.shared, reward)
+            mine.hope = 0.0 if arm == run.lead or lead.last == 0 else hope_after(run, mine, lead, learnt)
         learn_total_variance(run, learnt)
         run.switching = switching_after(run.t)
         mine.last = run.t
@@ -237,10 +249,12 @@ class AutoUCB(Policy):
             _shake_all(state)
         elif fast < CALM:
             run.alarm = 0
-        mine.index = _index(run, mine, state.bank[arm], state.shared)
+        mine.index = _index(state, arm)
+        if mine.hope > 0.0:
+            mine.index = np.inf
         other = state.arms[turn]
         if other.last > 0 and run.t >= other.due:
-            other.index = _index(run, other, state.bank[turn], state.shared)
+            other.index = _index(state, turn)
             other.due = run.t + 1 + (run.t - other.last) // FRESH
         run.best = _best(state.arms)
         follow_lead(run, state.arms, arm, turn)
@@ -278,7 +292,7 @@ def _shake_all(state: AutoUCBState) -> None:
         arm = state.arms[index]
         if arm.last > 0:
             shake(state.run[0], arm, state.bank[index], state.shared)
-            arm.index = _index(state.run[0], arm, state.bank[index], state.shared)
+            arm.index = _index(state, index)
 
 
 @kernel
@@ -311,8 +325,10 @@ def _draw(state: AutoUCBState, rng: np.random.Generator) -> int:
 
 
 @kernel
-def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
-    """The bound of an arm at the next step: that of its filters by weight, or that of one filter if looks are due."""
+def _index(state: AutoUCBState, arm: int) -> float:
+    """The bound of an arm at the next step: that of its filters by weight, or a higher one if a look is due."""
+    run, mine, row, shared = state.run[0], state.arms[arm], state.bank[arm], state.shared
+    lead = state.arms[run.lead]
     steps = run.t + 1 - mine.last
     away, switched = float(steps), switched_share(run.switching, steps)
     look_ahead(row, shared, away, shared)
@@ -329,7 +345,7 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[MEAN + j] = p
             shared[VARIANCE + j] = c * kept
             shared[PART + j] = weight * coin_bound(p, square * c * kept)
-        bound = total(shared, PART, FILTERS)
+        bound = run.low + (run.high - run.low) * total(shared, PART, FILTERS)
     else:
         base = row[MEAN]
         for j in range(2 * half(row)):
@@ -340,19 +356,29 @@ def _index(run: Any, mine: Any, row: Array, shared: Array) -> float:
             shared[PART + j] = weight * (shared[MEAN + j] - base + run.deviations * math.sqrt(variance))
         bound = base + total(shared, PART, FILTERS)
     mine.center = _center_ahead(run, row, shared, switched)
-    if 2.0 * away > run.looks:
-        looks = run.looks * rarity(run, mine)
-        for j in range(FILTERS):
-            weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
-            chances = away * (weight if j == 0 else 2.0 * weight * math.sqrt(weight)) / looks
+    if look_is_due(run, mine, lead, shared[POOL], steps):
+        return np.inf
+    if away > run.pace:
+        above = lead.index - lead.center if arm != run.lead and lead.center < lead.index < np.inf else 0.0
+        bound = max(bound, above + _best_draw(run, mine, row, shared, away, switched))
+    return bound
+
+
+@kernel
+def _best_draw(run: Any, mine: Any, row: Array, shared: Array, away: float, switched: float) -> float:
+    """How far the best of the draws would have reached that an arm was owed since its last pull."""
+    best, pace = -np.inf, run.pace * rarity(run, mine)
+    for j in range(FILTERS):
+        weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
+        chances = away * (weight if j == 0 else weight * min(1.0, 2.0 * math.sqrt(weight))) / pace
+        if chances > 1.0:
+            grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
+            chances /= 1.0 + grown * math.log(chances)
             if chances > 1.0:
-                grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
-                chances /= 1.0 + grown * math.log(chances)
-                if chances > 1.0:
-                    square = 2.0 * math.log(chances) * shared[VARIANCE + j]
-                    p = shared[MEAN + j]
-                    bound = max(bound, coin_bound(p, square) if run.coin else p + math.sqrt(square))
-    return run.low + (run.high - run.low) * bound if run.coin else bound
+                square = 2.0 * math.log(chances) * shared[VARIANCE + j]
+                p = shared[MEAN + j]
+                best = max(best, coin_bound(p, square) if run.coin else p + math.sqrt(square))
+    return run.low + (run.high - run.low) * best if run.coin and best > -np.inf else best
 
 
 @kernel
