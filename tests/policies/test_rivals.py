@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import driftbandits as db
+from many_examples import examples
 from naive import NaiveExp3S, NaiveRexp3, NaiveSWUCBSharp
 
 
@@ -31,7 +32,7 @@ UNITS = st.sampled_from([1.0, 1.0, 100.0])
 """What rewards are multiplied by: with 100, one reward decides everything, and plain weights soon overflow."""
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(50)
 @given(**SHARED, unit=UNITS, batch=st.integers(1, 700), gamma=st.floats(0.01, 1.0))
 @example(kind="gaussian", seed=1, steps=400, n_arms=3, unit=100.0, batch=300, gamma=0.1)
 def test_rexp3(kind: str, seed: int, steps: int, n_arms: int, unit: float, batch: int, gamma: float) -> None:
@@ -39,7 +40,7 @@ def test_rexp3(kind: str, seed: int, steps: int, n_arms: int, unit: float, batch
     follow_random(play, twin, unit * rewards_of(kind, seed, steps, n_arms), seed)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(50)
 @given(**SHARED, unit=UNITS, alpha=st.floats(1e-6, 1.0), gamma=st.floats(0.01, 1.0))
 @example(kind="gaussian", seed=1, steps=400, n_arms=3, unit=100.0, alpha=1e-6, gamma=0.1)
 def test_exp3s(kind: str, seed: int, steps: int, n_arms: int, unit: float, alpha: float, gamma: float) -> None:
@@ -75,7 +76,7 @@ def follow_random(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], see
         twin.update(arm, row[arm])
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(50)
 @given(**SHARED, alpha=st.sampled_from([0.0, 0.1, 0.53, 0.8, 1.0]), lam=st.sampled_from([0.3, 9 / 14, 1.0, 4.3, 12.3]))
 def test_swucbsharp(kind: str, seed: int, steps: int, n_arms: int, alpha: float, lam: float) -> None:
     play, twin = db.Online(db.SWUCBSharp(alpha=alpha, lam=lam), n_arms, seed), NaiveSWUCBSharp(n_arms, alpha, lam)
