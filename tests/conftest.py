@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import importlib
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +21,20 @@ HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "servi
 """Modules of tests/support whose users start something."""
 LONG = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").split())
 """Tests, and whole files, that take longer than 0.3 s on a quiet machine; ``pytest --durations=0`` tells."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Of two processes one imports all tests from the last to the first: what one made byte code of, the other reads.
+
+    In a fresh clone both made it of everything, at the same time, for half a minute.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        for file in sorted(Path(__file__).parent.glob("*/test_*.py"), reverse=True):
+            sys.path.insert(0, str(file.parent))
+            with suppress(Exception):  # it is told when the file is collected
+                importlib.import_module(file.stem)
+            sys.path.pop(0)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

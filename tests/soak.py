@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +27,7 @@ from beside_exports import ask_beside_exports
 from crash import storm
 from fuzz import check_memory, fuzz_at_random, fuzz_by_schema, prepare
 from in_process import serving
+from many_examples import TIMES
 from open_pages import beside_open_pages
 from policy_fuzz import fuzz as fuzz_policies
 
@@ -51,6 +54,17 @@ def policies(size: Size, seed: int) -> None:
         warnings.simplefilter("ignore", RuntimeWarning)  # numpy says so when interpreted kernels overflow
         played = fuzz_policies(seed, 60 * size.minutes)
     print(f"random policies: {', '.join(f'{count:,} {kind}' for kind, count in sorted(played.items()))}; none crashed")
+
+
+def examples(size: Size, seed: int) -> None:
+    """Policies and Stores against their plain twins, on many other examples than ``make test`` draws."""
+    folder = Path(__file__).parent
+    files = [
+        path for path in sorted(folder.rglob("test_*.py")) if "from many_examples import" in path.read_text("utf-8")
+    ]
+    words = ["-m", "pytest", "-n", "2", f"--hypothesis-seed={seed}", *map(str, files)]
+    environment = os.environ | {TIMES: str(max(2, size.examples // 40))}
+    subprocess.run([sys.executable, *words], check=True, cwd=folder.parent, env=environment)
 
 
 def kills(size: Size, seed: int) -> None:
@@ -136,7 +150,8 @@ def requests(size: Size, seed: int) -> None:
 TESTS: dict[str, Callable[[Size, int], None]] = {
     test.__name__.replace("_", "-"): test
     for test in (
-        policies, kills, exports, pages, disk_full, frozen, restarted, deleted, clock, backup, retention, requests
+        policies, examples, kills, exports, pages, disk_full, frozen, restarted, deleted, clock, backup, retention,
+        requests,
     )
 }  # fmt: skip
 

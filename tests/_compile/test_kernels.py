@@ -60,10 +60,14 @@ def best(arms, bonus):
 RUN = """
 import driftbandits as db
 {imports}
-instance = db.instances.stationary(20_000, (0.9, 0.2))
-result = db.simulate({{"it": Greedy()}}, instance, runs=2, progress=False)
-print(result.pulls["it"][:, 0].tolist())
+play, pulls = db.Online(Greedy(), 2), [0, 0]
+for _ in range(200):
+    arm = play.select()
+    pulls[arm] += 1
+    play.update(arm, (0.9, 0.2)[arm])
+print(pulls)
 """
+"""Its two loops, of select and of update, are the shortest: what is on disk is here what matters."""
 
 
 def python(program: str, folder: Path) -> str:
@@ -97,7 +101,7 @@ def first(once: tuple[Path, str], tmp_path: Path) -> str:
 
 def test_a_policy_in_a_users_module_is_cached_and_notices_edits(first: str, tmp_path: Path) -> None:
     files = sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc"))
-    assert len(files) == 1
+    assert len(files) == 2
     assert python(PROGRAM, tmp_path) == first
     assert sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc")) == files
     # A constant in another module than the policy's: the machine code must not be the old one.
@@ -262,8 +266,10 @@ def test_fields_in_another_order_are_compiled_anew(old: str, new: str, tmp_path:
 
 def test_a_damaged_cache_is_made_anew(first: str, tmp_path: Path) -> None:
     for ending, remains in (("nbi", 100), ("nbc", 0)):
-        (file,) = (tmp_path / "cache").rglob(f"*mine.Greedy*.{ending}")
-        file.write_bytes(file.read_bytes()[:remains])
+        files = list((tmp_path / "cache").rglob(f"*mine.Greedy*.{ending}"))
+        assert len(files) == 2
+        for file in files:
+            file.write_bytes(file.read_bytes()[:remains])
         assert python(PROGRAM, tmp_path) == first
 
 
@@ -271,7 +277,7 @@ def test_a_policy_in_a_notebook_cell(tmp_path: Path) -> None:
     """A cell is code with no file behind it, run in __main__."""
     (tmp_path / "helpers.py").write_text(HELPERS)
     program = f"exec(compile({(MODULE + RUN.format(imports=''))!r}, '<cell 1>', 'exec'))"
-    assert eval(python(program, tmp_path))[0] > 10_000
+    assert eval(python(program, tmp_path))[0] > 100
 
 
 def test_importing_the_package_imports_no_numba() -> None:

@@ -9,11 +9,12 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import scipy.special
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import driftbandits as db
 from driftbandits.policies._parts import pair_windows, snooze_windows
+from many_examples import examples
 from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItK, NaiveSnoozeItTight, windows
 
 KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "jump", "outliers", "shifted"]
@@ -74,7 +75,7 @@ def check_belief(play: db.Online, twin: Any, tolerance: float, quantile: float =
         assert found.gap is None
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(50)
 @given(
     **SHARED,
     drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
@@ -101,7 +102,7 @@ def check_autots_belief(play: db.Online, twin: Any, tolerance: float) -> None:
         check_belief(play, twin, tolerance, float(scipy.special.stdtrit(max(int(run.t) - pulled, 1), 0.975)))
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(50)
 @given(**SHARED)
 def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
     play, twin = db.Online(db.AutoTS(), n_arms, seed), NaiveAutoTS(n_arms)
@@ -166,7 +167,7 @@ def test_autots_takes_arms_for_coins_as_long_as_rewards_have_two_values() -> Non
         assert play.state.run.coin[0] == coin
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(50)
 @given(
     **SHARED,
     drift=st.sampled_from([0.0, 1e-5, 1e-3, 0.1]),
@@ -216,7 +217,7 @@ def test_windows_of_driftucb() -> None:
             assert (pulls - w) % (w - newer) == 0
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(150)
 @given(
     kind=st.sampled_from(["gaussian", "bernoulli"]),
     seed=st.integers(0, 2**32),
@@ -284,7 +285,7 @@ def waving(kind: str, seed: int, steps: int, n_arms: int, gap: float, swing: flo
     return np.asarray(means + 0.5 * rng.standard_normal((steps, n_arms)))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(150)
 @given(
     kind=st.sampled_from(["gaussian", "bernoulli"]),
     seed=st.integers(0, 2**32),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_rivals import rewards_of
 
@@ -19,6 +19,7 @@ from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, bound_index, forge
 from driftbandits.policies._parts.posteriors import _draw_gamma
 from driftbandits.policies.klucb import largest_mean
 from driftbandits.testing import check_policy
+from many_examples import examples
 
 F = TypeVar("F", bound=Callable[..., None])
 POSTERIORS = st.sampled_from(["gaussian", "beta"])
@@ -28,7 +29,7 @@ DISCOUNTS = st.one_of(st.floats(0.01, 1.0), st.floats(0.9, 1.0))
 
 
 def trajectories(**options: Any) -> Callable[[F], F]:
-    """60 whole trajectories, with these options of the policy."""
+    """30 whole trajectories, with these options of the policy."""
     shared = {
         "kind": st.sampled_from(["gaussian", "bernoulli"]),
         "seed": st.integers(0, 2**32),
@@ -37,7 +38,7 @@ def trajectories(**options: Any) -> Callable[[F], F]:
     }
 
     def decorate(test: F) -> F:
-        return settings(max_examples=60, deadline=None, derandomize=True)(given(**shared, **options)(test))  # type: ignore[return-value]
+        return examples(30)(given(**shared, **options)(test))  # type: ignore[return-value]
 
     return decorate
 
@@ -123,7 +124,7 @@ def test_the_other_forms(policy: db.Policy) -> None:
     check_policy(policy, 3, horizon=500)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(150)
 @given(
     p=st.one_of(st.floats(0.0, 1.0), st.sampled_from([0.0, 1e-300, 1e-9, 0.5, 1 - 1e-9, 1.0])), log=st.floats(-9, 1.7)
 )
@@ -131,7 +132,7 @@ def test_the_kl_index_is_exact(p: float, log: float) -> None:
     assert largest_mean(p, 10**log) == pytest.approx(naive.bisect(p, 10**log), rel=0, abs=1e-12 + 1e-16 / 10**log)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@examples(30)
 @given(
     seed=st.integers(0, 2**32),
     mean=st.sampled_from([0.0, 0.003, 0.3, 0.5, 0.97, 1.0]),

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import driftbandits as db
@@ -17,6 +17,7 @@ from driftbandits.policies import adswitch
 from driftbandits.policies._parts.divergence import bernoulli_upper
 from driftbandits.policies._parts.hulls import NONE, new_pool, new_vertices, push_vertex
 from driftbandits.policies._parts.own_random import mix_in, new_generator, uniform
+from many_examples import examples
 from naive_detectors import NaiveCUSUMUCB, NaiveGenerator, NaiveGLRUCB, NaiveMUCB, kl_upper
 from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA
 
@@ -61,7 +62,7 @@ SHARED = {
     "n_arms": st.integers(2, 5),
     "jumps": st.integers(0, 4),
 }
-twins = settings(max_examples=60, deadline=None, derandomize=True)
+twins = examples(30)
 
 
 @twins
@@ -137,7 +138,7 @@ def test_adswitch(
         follow(db.AdSwitch(horizon, c1), NaiveAdSwitch(n_arms, horizon, c1), rewards, seed)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(150)
 @given(
     share=st.floats(0.0, 1.1),
     gap=st.one_of(st.sampled_from([0.25, 0.5, 1.0, 8.0, 9.0]), st.floats(0.01, 10.0)),
@@ -231,7 +232,7 @@ def test_hulls_keep_every_vertex_and_no_other_point(sign: float) -> None:
         assert pool[0].fresh <= 25
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(150)
 @given(p=st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0.0, 1.0)), level=st.floats(1e-6, 30.0))
 def test_kl_upper_bound(p: float, level: float) -> None:
     assert bernoulli_upper(p, level) == pytest.approx(kl_upper(p, level) if p < 1 else 1.0, abs=1e-9)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import driftbandits as db
@@ -15,6 +15,7 @@ from driftbandits._compile.player import AHEAD, Player
 from driftbandits.policies._parts.pair_windows import most_points, push_waiting
 from driftbandits.testing.policies import play_stream, reward_streams
 from lively import lively
+from many_examples import examples
 
 GROWING = sorted(name for name, kind in db.POLICIES.items() if kind.reserve is not db.Policy.reserve)
 STEPS = 3 * AHEAD + 100
@@ -88,7 +89,7 @@ def test_points_put_off_have_room_in_a_session_and_its_fold() -> None:
     steps=st.integers(0, 400),
     ahead=st.integers(1, 200),
 )
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(70)
 def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead: int) -> None:
     """Played as plain Python, where an index too large raises: whatever has_room promises is there."""
     policy = lively(name, n_arms)
@@ -114,7 +115,7 @@ def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead
     steps=st.integers(0, 300),
     confidence=st.sampled_from([0.05, 0.3, 1.0]),
 )
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(25)
 def test_points_that_wait_are_counted(n_arms: int, stream: str, steps: int, confidence: float) -> None:
     """``most_points`` counts what ``push_waiting`` would push at most, and pushing changes no choice."""
     policy, rewards = db.SnoozeItK(1_000, 1e-4, confidence), reward_streams()[stream]

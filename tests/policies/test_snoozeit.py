@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import driftbandits as db
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.theory.feasibility import why_never_tight
+from many_examples import examples
 from naive import NaiveSnoozeIt
 
 DRIFTS = st.sampled_from([0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1])
@@ -50,7 +51,7 @@ def follow(rewards: np.ndarray[Any, Any], **options: Any) -> tuple[list[dict[str
     return episodes, twin
 
 
-@settings(max_examples=700, deadline=None, derandomize=True)
+@examples(300)
 @given(
     kind=st.sampled_from(["gaussian", "bernoulli"]),
     seed=st.integers(0, 2**32),

@@ -216,6 +216,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[League, Pa
         return simulate({name: policies[name] for name in chosen}, instance, *rest, **options)
 
     with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("driftbandits.research.league.matches.DRAWS", 1)
         patched.setattr("driftbandits.research.league.play.simulate", simulated)
         patched.setattr("driftbandits.research.league.delays.WHO", few)
         patched.setattr("driftbandits.research.league.as_recorded.LEFT_OUT", tuple(set(POLICIES) - set(few)))

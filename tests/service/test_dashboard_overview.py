@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import driftbandits as db
 from clock import Clock
 from driftbandits.client import Client
 from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Belief, Crossing
-from driftbandits.service.dashboard import views
+from driftbandits.service.dashboard import timeline, views
 from driftbandits.service.dashboard.ahead import ahead_json
 from driftbandits.service.dashboard.overview import Listing
 from driftbandits.service.dashboard.view_json import view_json
@@ -150,26 +151,27 @@ def test_the_timeline_tells_what_happened_and_who_did_it(tmp_path: Path) -> None
     assert not any("who" in entry for entry in for_guest)
 
 
-def test_refunds_push_nothing_out_of_the_timeline() -> None:
+def test_refunds_push_nothing_out_of_the_timeline(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are one entry a day, however many; nor do the notes of who made them hide those of who paused."""
+    monkeypatch.setattr(timeline, "MOST", 30)  # fewer than there are refunds
     with serving() as running:
         clock = running.service.store.clock = Clock()
         clock.now = 20_000 * 86_400.0
         path = running.create("shop")
         running.on_loop(running.service.holdings.get("shop"))
         running.held("shop").session.clock = clock
-        told_all(running, path, 300, 1.0)
+        told_all(running, path, 100, 1.0)
         running.http.post(f"{path}/arms", json={"arm": "green"})
         running.http.post(f"{path}/pause")
         running.http.post(f"{path}/resume")
-        for step in range(1, 301):
-            clock.now += 600.0
+        for step in range(1, 101):
+            clock.now += 1800.0
             running.held("shop").session.clock = clock
             body = {"corrections": [{"id": f"shop-{step}", "reward": 0.0}]}
             assert running.http.post(f"{path}/correct", json=body).status_code == 200
         found = running.http.get("/v1/live/timeline?experiment=shop").json()
     assert [entry["kind"] for entry in found] == ["created", "arm", "paused", "resumed", *["corrected"] * 3]
-    assert [entry["count"] for entry in found if entry["kind"] == "corrected"] == [143, 144, 13]
+    assert [entry["count"] for entry in found if entry["kind"] == "corrected"] == [47, 48, 5]
     assert [entry["time"] for entry in found if entry["kind"] == "corrected"][-1] == clock.now
 
 

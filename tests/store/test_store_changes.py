@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 import driftbandits as db
@@ -14,6 +14,7 @@ from clock import Clock
 from driftbandits.live.decisions import Decision
 from driftbandits.live.explanation import Explanation
 from driftbandits.testing.contract.base import fold
+from many_examples import examples
 
 POLICIES = [db.AutoTS(), db.SWTS(window=30, posterior="beta"), db.UCB1(), db.KLUCB()]
 Verb = Callable[[db.Session, st.DataObject], object]
@@ -49,7 +50,7 @@ def what_was_said(why: Explanation) -> dict[str, Any]:
 
 
 @given(data=st.data())
-@settings(max_examples=25, deadline=None, derandomize=True, phases=[Phase.generate])
+@examples(12, phases=[Phase.generate])
 def test_any_sequence_of_changes_and_crashes_is_told_by_the_store(data: st.DataObject) -> None:
     clock, one = Clock(), db.Store("sqlite://")
     other = db.Store(f"sqlite:///{one._database.engine.url.database}")

@@ -1,6 +1,5 @@
 """A real browser for the tests: the one on this machine, or on Debian, as root, the one its packages bring."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +9,6 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from debian import found_or_installed
 from waiting import PATIENCE
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 QUIET = (
     "--no-sandbox",
     "--disable-gpu",
@@ -25,7 +23,7 @@ QUIET = (
 @contextmanager
 def open_browser() -> Iterator[Browser]:
     """Headless Chromium; where there is none, and none can be installed, the test is skipped and says what to do."""
-    program = found_or_installed("chromium", _found)
+    program = found_or_installed("chromium")
     expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET, timeout=1000 * PATIENCE)
@@ -38,7 +36,3 @@ def open_context(browser: Browser, **options: Any) -> BrowserContext:
     context = browser.new_context(**options)
     context.set_default_timeout(1000 * PATIENCE)
     return context
-
-
-def _found() -> str | None:
-    return next((path for path in map(shutil.which, NAMES) if path), None)

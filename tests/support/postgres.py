@@ -6,7 +6,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +36,7 @@ class Server:
     """
 
     def __init__(self, fsync: bool = False) -> None:
-        self.binaries, self.user = found_or_installed("postgresql", _found, _no_server_for_everyone), _user()
+        self.binaries, self.user = found_or_installed("postgresql"), _user()
         binaries = self.binaries
         self.folder = folder = tempfile.mkdtemp(prefix="driftbandits-postgres-")
         if self.user:
@@ -119,23 +118,6 @@ def database() -> Iterator[str]:
     """The URL of a new, empty database on the one server of this process."""
     with server().database() as url:
         yield url
-
-
-def _found() -> str | None:
-    """The folder of the newest server; none on Windows, whose servers our shell can't start."""
-    if sys.platform == "win32":
-        return None
-    by_version = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
-    initdb = str(by_version[-1]) if by_version else shutil.which("initdb")
-    return str(Path(initdb).resolve().parent) if initdb else None
-
-
-def _no_server_for_everyone() -> None:
-    """Debian would start one, and at every boot, unless it was told otherwise."""
-    settings = Path("/etc/postgresql-common/createcluster.conf")
-    if not settings.exists():
-        settings.parent.mkdir(exist_ok=True)
-        settings.write_text("create_main_cluster = false\n")
 
 
 def _user() -> str | None:

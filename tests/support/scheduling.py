@@ -31,6 +31,7 @@ def group(nodeid: str) -> str:
 
 
 LONGEST = (
+    "tests/project/check_code.py",
     "tests/project/test_site.py",
     "tests/research/test_reproduce.py",
     "tests/project/test_docs.py",

@@ -80,7 +80,7 @@ class NaiveGLRUCB:
 
     def select(self, rng: np.random.Generator) -> int:
         alpha = min(1.0, self.exploration * math.sqrt(self.episode))
-        place = (self.t + 1) % math.floor(self.K / alpha) if alpha > 0 else 0
+        place = (self.t + 1) % math.floor(self.K / alpha) if alpha > 0 else self.t + 1
         return place - 1 if 1 <= place <= self.K else first_of_the_largest([self.index(a) for a in range(self.K)])
 
     def update(self, arm: int, reward: float) -> None:

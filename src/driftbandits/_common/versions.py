@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 from importlib.metadata import version
 
 
 def versions(*more: str) -> dict[str, str]:
     """The packages and the machine that regret comes from, and ``more`` packages."""
-    packages = {name: version(name) for name in ("driftbandits", "numpy", "numba", *more)}
+    packages = {name: _version(name) for name in ("driftbandits", "numpy", "numba", *more)}
     return {**packages, "python": platform.python_version(), "machine": platform.machine()}
+
+
+@functools.cache  # to read it takes milliseconds, and every simulation asks
+def _version(package: str) -> str:
+    return version(package)
