@@ -44,11 +44,31 @@ class NoSlopes(db.AutoUCB):
 
 @dataclass(frozen=True)
 class NoLooks(db.AutoUCB):
-    """The second bound never applies: no remedy against a filter that is sure and wrong."""
+    """The first bound alone: no remedy against a filter that is sure and wrong."""
 
     def init(self, n_arms: int) -> AutoUCBState:
         state = super().init(n_arms)
-        state.run.pace, state.run.near = 1e300, 1e-100
+        state.run.pace, state.run.near, state.run.rise = 1e300, 1e-100, 1e300
+        return state
+
+
+@dataclass(frozen=True)
+class NoCloseLooks(db.AutoUCB):
+    """An arm close below the best is looked at no sooner than others."""
+
+    def init(self, n_arms: int) -> AutoUCBState:
+        state = super().init(n_arms)
+        state.run.near = 1e-100
+        return state
+
+
+@dataclass(frozen=True)
+class NoRepeats(db.AutoUCB):
+    """A look that pleases is not repeated."""
+
+    def init(self, n_arms: int) -> AutoUCBState:
+        state = super().init(n_arms)
+        state.run.rise = 1e300
         return state
 
 
@@ -155,7 +175,8 @@ def worlds() -> dict[str, dict[str, World]]:
 
 def ablation(runs: int) -> None:
     policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "draws": Draws(), "no slopes": NoSlopes()}
-    policies |= {"no looks": NoLooks(), "no memory": NoMemory(), "no alarm": NoAlarm(), "1.5 dev.": Closer()}
+    policies |= {"no looks": NoLooks(), "no close looks": NoCloseLooks(), "no repeats": NoRepeats()}
+    policies |= {"no memory": NoMemory(), "no alarm": NoAlarm(), "1.5 dev.": Closer()}
     print(f"{'':28}" + "".join(f"{name:>18}" for name in policies) + "   (mean, and the largest 95th percentile)")
     for group, found in worlds().items():
         means: dict[str, list[float]] = {name: [] for name in policies}
@@ -215,8 +236,8 @@ def rare(runs: int) -> None:
 
 def weak(runs: int) -> None:
     """Regret over AutoTS's, and the ratio of 95th percentiles, where AutoUCB is weak."""
-    policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "no looks": NoLooks(), "no memory": NoMemory()}
-    policies["no alarm"] = NoAlarm()
+    policies: dict[str, Any] = {"AutoUCB": db.AutoUCB(), "no looks": NoLooks(), "no close looks": NoCloseLooks()}
+    policies |= {"no repeats": NoRepeats(), "no memory": NoMemory(), "no alarm": NoAlarm()}
     print(f"{'':16}" + "".join(f"{name:>18}" for name in policies) + "   (mean, 95th percentile)")
     for make, first in ((apart, 1_600), (bursts, 1_700)):
         logs: dict[str, list[Any]] = {name: [] for name in policies}

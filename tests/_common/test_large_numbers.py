@@ -15,6 +15,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole, is_reward
+from driftbandits._compile import player
 from driftbandits.client import Client
 from driftbandits.live.decisions import Outcome
 from in_process import ARMS, Running, serving
@@ -104,16 +105,19 @@ ODD += [math.inf, math.nan]
 
 
 @pytest.mark.parametrize("name", sorted(set(db.POLICIES) - {"Oracle"}))
-def test_a_policy_refuses_an_odd_setting_or_plays_with_it(name: str) -> None:
-    """Nothing else: no error from the depths, at its first step or later."""
+def test_a_policy_refuses_an_odd_setting_or_plays_with_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else: no error from the depths, at its first step or later, nor when compiled kernels are handed it."""
+    monkeypatch.setattr(player, "usual_mode", lambda *_: "interpreted")  # the same bits, and nothing is compiled
     good = lively(name)
     played = 0
     for field in fields(good):  # type: ignore[arg-type]
         for value in ODD:
             try:
-                session = db.Session(replace(good, **{field.name: value}), ARMS)  # type: ignore[type-var]
+                policy = replace(good, **{field.name: value})  # type: ignore[type-var]
+                session = db.Session(policy, ARMS)
             except db.InputError:
                 continue
+            policy.compiled()
             for _ in range(3):
                 session.tell(session.ask().id, 0.5)
             played += 1

@@ -115,6 +115,7 @@ class NaiveAutoUCB:
                 self.looks += 1
                 return math.inf
         rarely = 60 * min(4, 1 + self.spent[arm] / (5 + self.led[arm] / 100))
+        rarely *= min(1, (1 + self.squares[arm].pulls) / 32)
         above = 0.0
         if leading is not mine and math.isfinite(leading["index"]):
             above = max(0.0, leading["index"] - leading["center"])

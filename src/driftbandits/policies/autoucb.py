@@ -124,9 +124,10 @@ class AutoUCB(Policy):
       its draws did not reach as far as now. Draws need only reach the leader's mean, not its bound: h is how far the
       leader's index lies above its mean, 0 for the leader itself.
 
-    l = 60 min(4, 1 + S/(5 + N/100)) says how rarely an arm is looked at. N is the number of steps that this arm led,
-    and S what its pulls cost while another one did: the sum of the distances to the leader's mean, in deviations of the
-    noise.
+    l = 60 min(4, 1 + S/(5 + N/100)) min(1, k/32) says how rarely an arm is looked at. N is the number of steps that
+    this arm led, S what its pulls cost while another one did: the sum of the distances to the leader's mean, in
+    deviations of the noise; k is the number of its pulls, because one that was unlucky at first would else be found
+    late.
 
     Looks at an arm close below the leader cost little, so an arm is also pulled when n q > 40 + (u/0.012)^2, where u is
     its distance to the leader's mean in deviations of the noise, and q what all filters but the one that stands still
@@ -358,19 +359,20 @@ def _index(state: AutoUCBState, arm: int) -> float:
     mine.center = _center_ahead(run, row, shared, switched)
     if look_is_due(run, mine, lead, shared[POOL], steps):
         return np.inf
-    if away > run.pace:
+    chances = away / (run.pace * rarity(run, mine))
+    if chances > 1.0:
         above = lead.index - lead.center if arm != run.lead and lead.center < lead.index < np.inf else 0.0
-        bound = max(bound, above + _best_draw(run, mine, row, shared, away, switched))
+        bound = max(bound, above + _best_draw(run, row, shared, chances, switched))
     return bound
 
 
 @kernel
-def _best_draw(run: Any, mine: Any, row: Array, shared: Array, away: float, switched: float) -> float:
-    """How far the best of the draws would have reached that an arm was owed since its last pull."""
-    best, pace = -np.inf, run.pace * rarity(run, mine)
+def _best_draw(run: Any, row: Array, shared: Array, draws: float, switched: float) -> float:
+    """How far the best of so many draws would have reached, each from a filter by weight, since the last pull."""
+    best = -np.inf
     for j in range(FILTERS):
         weight = switched * shared[POOL + j] + (1.0 - switched) * row[WEIGHT + j]
-        chances = away * (weight if j == 0 else weight * min(1.0, 2.0 * math.sqrt(weight))) / pace
+        chances = draws * (weight if j == 0 else weight * min(1.0, 2.0 * math.sqrt(weight)))
         if chances > 1.0:
             grown = (1.0 if j < WALKS else 3.0) * (1.0 - row[SPREAD + j] / shared[SPREAD + j])
             chances /= 1.0 + grown * math.log(chances)

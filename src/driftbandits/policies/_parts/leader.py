@@ -18,6 +18,8 @@ from driftbandits.policies.base import Records
 CREDIT, EARNED = 5.0, 0.01
 """What pulls of an arm that did not lead may cost before they count much, and how much more for each step that it led:
 in deviations of the noise."""
+KNOWN = 32.0
+"""Pulls after which an arm is known well enough to be looked at as rarely as any other."""
 
 LEADER = {"lead": "i8", "rival": "f8"}
 COSTS = {"center": "f8", "spent": "f8", "led": "i8"}
@@ -60,5 +62,9 @@ def cost_of_pull(run: Any, mine: Any, lead: Any) -> float:
 
 @kernel
 def rarity(run: Any, mine: Any) -> float:
-    """How many times more rarely an arm is looked at because of what it cost, ``run.rarely`` at most."""
-    return min(run.rarely, 1.0 + mine.spent / (CREDIT + EARNED * mine.led))  # type: ignore[no-any-return]
+    """How many times more rarely an arm is looked at because of what it cost, ``run.rarely`` at most.
+
+    An arm with few pulls may have been unlucky, and is looked at more often.
+    """
+    rarer = min(run.rarely, 1.0 + mine.spent / (CREDIT + EARNED * mine.led))
+    return rarer * min(1.0, (1.0 + mine.pulls) / KNOWN)  # type: ignore[no-any-return]
