@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from driftbandits.research.paper.left_open import left_open
@@ -78,11 +78,14 @@ def test_fractions_are_built_up_where_there_is_room() -> None:
 
 
 @given(st.text(alphabet="δλT12,. ()[]⌈⌉/^_√Σ|+−<>&\u0302e-", max_size=12))
+@example("1e+1")
+@example("T1e+1")
 def test_any_text_is_set_without_loss_of_a_sign(text: str) -> None:
     kept = "".join(tree(text).itertext())
+    exponents = len(re.findall("×10(?!−)", kept))  # 1e+1 is 1×10¹
     for sign in "δλT√⌈+<&":
         expected = 0 if sign == "√" else text.count(sign)
-        assert kept.count(sign) == expected
+        assert kept.count(sign) + (exponents if sign == "+" else 0) == expected
 
 
 def test_prose_knows_formulas_from_words() -> None:
