@@ -82,7 +82,7 @@ def test_fractions_are_built_up_where_there_is_room() -> None:
 @example("T1e+1")
 def test_any_text_is_set_without_loss_of_a_sign(text: str) -> None:
     kept = "".join(tree(text).itertext())
-    exponents = len(re.findall("×10(?!−)", kept))  # 1e+1 is 1×10¹
+    exponents = len(re.findall("×10(?!−)", kept))  # of 1e+1 only the 1 is left
     for sign in "δλT√⌈+<&":
         expected = 0 if sign == "√" else text.count(sign)
         assert kept.count(sign) + (exponents if sign == "+" else 0) == expected
