@@ -222,7 +222,7 @@ class NaiveAutoUCB:
         v = self.noise(arm)
         if arm == self.lead or leading is None or v <= 0 or self.late >= 1:
             return 0.0
-        middle = (mine["center"] + leading["center"] + 0.5 * math.sqrt(v)) / 2
+        middle = float(mine["center"] + leading["center"] + 0.5 * math.sqrt(v)) / 2
         return max(0.0, self.hope[arm] + (reward - middle) / math.sqrt(v))
 
     def shake(self, arm: int, mine: dict[str, Any]) -> None:

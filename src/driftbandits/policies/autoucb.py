@@ -363,7 +363,7 @@ def _index(state: AutoUCBState, arm: int) -> float:
     if chances > 1.0:
         above = lead.index - lead.center if arm != run.lead and lead.center < lead.index < np.inf else 0.0
         bound = max(bound, above + _best_draw(run, row, shared, chances, switched))
-    return bound
+    return bound  # type: ignore[no-any-return]
 
 
 @kernel
