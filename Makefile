@@ -36,13 +36,13 @@ reproduce: $(READY)
 demo: $(READY)
 	@$(BIN)/driftbandits demo
 
-# A worker for each of two cores: a third compiled much again that two share. tests/support/scheduling.py says who runs what.
+# Two processes compute, and a third runs what waits much: tests/support/scheduling.py says who runs what.
 # While pip installs packages, Debian's are installed that tests need. All that check does is done: mypy is run by a test,
 # since alone it would leave a core idle for a minute.
 test:
 	@$(PYTHON) tests/support/debian.py & $(MAKE) --no-print-directory $(READY); made=$$?; wait; exit $$made
 	@$(STYLE)
-	@$(BIN)/python -m pytest -n 2 -o python_files="test_*.py check_code.py"
+	@$(BIN)/python -m pytest -n 3 -o python_files="test_*.py check_code.py"
 
 quick: $(READY)
 	@$(BIN)/python tests/quick.py

@@ -15,7 +15,6 @@ import pytest
 
 import driftbandits as db
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole, is_reward
-from driftbandits._compile import player
 from driftbandits.client import Client
 from driftbandits.live.decisions import Outcome
 from in_process import ARMS, Running, serving
@@ -104,10 +103,10 @@ ODD = [None, True, "x", 0, -1, 5e-324, 1e-300, 1.5, 1e12, FOREVER, FOREVER + 1, 
 ODD += [math.inf, math.nan]
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", sorted(set(db.POLICIES) - {"Oracle"}))
-def test_a_policy_refuses_an_odd_setting_or_plays_with_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_refuses_an_odd_setting_or_plays_with_it(name: str) -> None:
     """Nothing else: no error from the depths, at its first step or later, nor when compiled kernels are handed it."""
-    monkeypatch.setattr(player, "usual_mode", lambda *_: "interpreted")  # the same bits, and nothing is compiled
     good = lively(name)
     played = 0
     for field in fields(good):  # type: ignore[arg-type]

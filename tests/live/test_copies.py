@@ -17,7 +17,8 @@ import driftbandits as db
 from lively import lively
 
 COPIES: list[Callable[[Any], Any]] = [copy.deepcopy, copy.copy, lambda one: pickle.loads(pickle.dumps(one))]
-NAMES = ["AutoTS", "ThompsonSampling", "SnoozeItK", "MASTER", "SWUCB"]
+NAMES = ["AutoTS", "SnoozeItK", "MASTER"]
+"""One that draws, one whose State grows, and one that draws once and remembers."""
 
 
 def go_on(session: db.Session, steps: int) -> list[str]:

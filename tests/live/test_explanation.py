@@ -197,11 +197,12 @@ def test_the_probability_is_exact_where_the_session_explores(policy: db.Policy) 
     assert not set(kept) & {view.probability for view in session.explain(decisions[0]).arms}
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("policy", [db.AutoTS(), db.AutoUCB(), db.KalmanTS(drift=1e-4)], ids=str)
 def test_the_gap_is_that_of_arms_which_can_be_chosen(policy: db.Policy) -> None:
     means = {"a": 0.9, "b": 0.5, "c": 0.1}
     session = db.Session(policy, arms=list(means), explore=0.5)
-    for _ in range(600):
+    for _ in range(60):
         decision = session.ask()
         session.tell(decision, means[decision.arm])
     assert session.belief().gap == pytest.approx(0.4, abs=0.05)

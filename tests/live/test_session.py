@@ -109,16 +109,17 @@ def play(session: db.Session, steps: int, overlap: int = 1) -> list[str]:
     return arms
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", LIVE)
 @pytest.mark.parametrize("overlap", [1, 3])
 def test_every_policy_continues_bit_for_bit_and_explains_itself(name: str, overlap: int) -> None:
     session = db.Session(lively(name), ["a", "b"], seed=3, clock=Clock())
-    play(session, 300, overlap)
+    play(session, 120, overlap)
     open_decision = session.ask()
     again = db.Session.restore(session.snapshot(), clock=Clock())
     assert again.snapshot() == session.snapshot()
     assert again.tell(open_decision.id, 0.5) == session.tell(open_decision.id, 0.5)
-    assert play(again, 300, overlap) == play(session, 300, overlap)
+    assert play(again, 120, overlap) == play(session, 120, overlap)
     assert again.snapshot() == session.snapshot()
     why = session.explain(open_decision)
     assert why.arm == open_decision.arm
@@ -128,6 +129,7 @@ def test_every_policy_continues_bit_for_bit_and_explains_itself(name: str, overl
     assert open_decision.id in str(why)
 
 
+@pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("name", LIVE)
 def test_in_step_a_session_is_the_policy_itself(name: str) -> None:
     policy = lively(name)

@@ -257,7 +257,7 @@ def test_rare_successes() -> None:
 @pytest.mark.parametrize("noise", [db.Gaussian(0.5), db.Bernoulli()], ids=["gaussian", "bernoulli"])
 def test_arms_that_stand_still(means: tuple[float, ...], noise: db.Noise) -> None:
     """At most half as much again as Thompson sampling that knows they do, and knows the noise."""
-    found = regret(db.instances.stationary(100_000, means), noise, 60, auto=db.AutoTS(), still=db.KalmanTS(0.0))
+    found = regret(db.instances.stationary(40_000, means), noise, 60, auto=db.AutoTS(), still=db.KalmanTS(0.0))
     assert found["auto"] < 1.5 * found["still"]
 
 

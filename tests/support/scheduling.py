@@ -4,11 +4,15 @@ Most of the suite's time is numba's. What it has compiled of a policy serves eve
 process; what is on disk serves every process, but only that loop. So the policies come first, each in one process, and
 then files that play many of them find most loops on disk: the other way round each policy is compiled twice. Tests of a
 file share fixtures.
+
+Tests of the service wait much: for a page, for another process, for a time to pass. A third process begins with them,
+so that the two cores always have something to do.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Any
 
 import pytest
@@ -17,17 +21,22 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 import driftbandits as db
 
 
+FILES = {f"test_{name.lower()}": name for name in db.POLICIES}
+
+
 def group(nodeid: str) -> str:
-    """The policy that a test is about, by its parameters, else its file.
+    """The policy that a test is about, by its parameters or its file's name, else its file.
 
     >>> group("tests/policies/test_policies.py::test_registry[2-AutoTS]")
     'AutoTS'
     >>> group("tests/live/test_session.py::test_every_step_has_a_stream_of_its_own[7]")
     'tests/live/test_session.py'
+    >>> group("tests/policies/test_autoucb.py::test_twin")
+    'AutoUCB'
     """
     file, _, name = nodeid.partition("::")
     parameters = re.findall(r"\w+", name.partition("[")[2])
-    return next((word for word in parameters if word in db.POLICIES), file)
+    return next((word for word in parameters if word in db.POLICIES), FILES.get(PurePath(file).stem, file))
 
 
 LONGEST = (
@@ -42,7 +51,6 @@ LONGEST = (
     "tests/project/test_operations.py",
     "tests/service/test_dashboard.py",
     "tests/research/test_league.py",
-    "tests/policies/test_autoucb.py",
     "tests/_compile/test_lowlevel.py",
     "tests/_compile/test_cells.py",
     "tests/service/test_serve.py",
@@ -51,8 +59,14 @@ LONGEST = (
 """Files that take longest: one that begins last keeps one process busy while the other has nothing left to do."""
 
 
-def turn(group: str) -> int:
-    """When a group's turn is; ``min`` takes the first of equals, and xdist has those with most tests there."""
+WAITING = ("tests/service/", "tests/store/", "tests/client/", "tests/cli/", "tests/research/test_report.py")
+"""Files, and folders of files, that wait more than others."""
+
+
+def turn(group: str, process: str) -> int:
+    """When a group's turn is in a process; ``min`` takes the first of equals: xdist has those with most tests there."""
+    if process == "gw2" and group.startswith(WAITING):
+        return -2
     if group in db.POLICIES:
         return -1
     return LONGEST.index(group) if group in LONGEST else len(LONGEST)
@@ -65,7 +79,8 @@ class ByPolicy(LoadScopeScheduling):  # type: ignore[misc]
         return group(nodeid)
 
     def _assign_work_unit(self, node: Any) -> None:
-        self.workqueue.move_to_end(min(self.workqueue, key=turn), last=False)
+        first = min(self.workqueue, key=lambda group: turn(group, node.gateway.id))
+        self.workqueue.move_to_end(first, last=False)
         super()._assign_work_unit(node)
 
 
