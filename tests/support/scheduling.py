@@ -20,7 +20,6 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 
 import driftbandits as db
 
-
 FILES = {f"test_{name.lower()}": name for name in db.POLICIES}
 
 
