@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from driftbandits.cli.visitors import VISITORS, Visitors
 from driftbandits.client import Client
 from driftbandits.live.session import Session
 from driftbandits.policies import make_policy
-from waiting import PATIENCE, started, wait_until
+from waiting import INTERPRETED, PATIENCE, started, wait_until
 
 
 def steepest(visitors: Visitors) -> float:
@@ -48,7 +47,7 @@ def test_a_snooze_comes_within_the_first_minute() -> None:
 @systems.signals
 def test_one_command_shows_it_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     words = ("-m", "driftbandits", "demo", "--no-browser", "--port", "0")
-    own = os.environ | {"TMPDIR": str(tmp_path)}
+    own = INTERPRETED | {"TMPDIR": str(tmp_path)}
     with started(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own) as demo:
         assert demo.stdout
         said = demo.stdout.readline()

@@ -24,7 +24,7 @@ def blocks(page: str) -> list[str]:
 
 def test_adding_a_policy_word_by_word(tmp_path: Path) -> None:
     file, line, check, own = blocks("docs/adding-a-policy.md")
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.nb[ci]"))
     policies = tmp_path / "src" / "driftbandits" / "policies"
     (policies / "epsilongreedy.py").write_text(file, encoding="utf-8")
     with (policies / "__init__.pyi").open("a", encoding="utf-8") as listed:

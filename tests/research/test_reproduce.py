@@ -14,31 +14,44 @@ from typing import Any
 import polars as pl
 import pytest
 
+from commands import driftbandits
 from driftbandits._common.files import written_whole
 from driftbandits._common.versions import versions
 from driftbandits.errors import InputError
+from driftbandits.research.paper import facts, figure_one, opening, sections, strong_tests
 from driftbandits.research.paper.compose import SECTIONS
 from driftbandits.research.paper.reproduce import reproduce
 from driftbandits.research.report import drawings, parts, progress
+from driftbandits.research.report.content import Drawing
 from waiting import started, wait_until
 
 SHORT = 8_000
-SCRIPT = """
+DRAW = (facts, figure_one, opening, sections, strong_tests)
+"""Modules that draw. Figures take most of the time, and nothing that can be resumed."""
+SCRIPT = f"""
 import sys
 from pathlib import Path
-from driftbandits.research.paper import facts, figure_one, opening, sections, strong_tests
+from {facts.__package__} import {", ".join(module.__name__.rpartition(".")[2] for module in DRAW)}
 from driftbandits.research.report.content import Drawing
 from driftbandits.research.paper.reproduce import reproduce
-# Figures take most of the time, and nothing that can be resumed.
-for module in (facts, opening, sections, strong_tests, figure_one):
-    module.save_drawing = lambda out, name, title, caption, forms: Drawing(name, title, caption, {})
-reproduce(2, 0, Path(sys.argv[1]), workers=int(sys.argv[2]), horizon=int(sys.argv[3]))
+for module in ({", ".join(module.__name__.rpartition(".")[2] for module in DRAW)}):
+    module.save_drawing = lambda out, name, title, caption, forms: Drawing(name, title, caption, {{}})
+reproduce(2, 0, Path(sys.argv[1]), workers=2, horizon={SHORT})
 """
 
 
-def start(out: Path, workers: int) -> AbstractContextManager[subprocess.Popen[str]]:
-    """A whole reproduction of a short horizon, in its own process."""
-    return started("-W", "error", "-c", SCRIPT, out, workers, SHORT)
+def start(out: Path) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A whole reproduction of a short horizon, on two threads of its own process."""
+    return started("-W", "error", "-c", SCRIPT, out)
+
+
+def whole(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same, on one thread of this process."""
+    for module in DRAW:
+        monkeypatch.setattr(
+            module, "save_drawing", lambda out, name, title, caption, forms: Drawing(name, title, caption, {})
+        )
+    reproduce(2, 0, out, workers=1, horizon=SHORT)
 
 
 def finished_parts(out: Path) -> dict[Path, int]:
@@ -49,15 +62,10 @@ def finished_parts(out: Path) -> dict[Path, int]:
 def go_on_and_kill(out: Path, count: int, moments: random.Random) -> None:
     """Until there are more parts than that, one of them new; then at any moment."""
     enough = max(count, len(finished_parts(out)))
-    with start(out, workers=2) as process:
+    with start(out) as process:
         wait_until(lambda: len(finished_parts(out)) > enough or process.poll() is not None, f"part {enough + 1}")
         time.sleep(moments.uniform(0.0, 0.1))
         process.kill()
-
-
-def driftbandits(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "driftbandits", "reproduce", *arguments]
-    return subprocess.run(program, cwd=where, capture_output=True, text=True)
 
 
 def contents(out: Path) -> dict[str, Any]:
@@ -75,17 +83,16 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one.equals(other) if isinstance(one, pl.DataFrame) else one == other)
 
 
-def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path: Path) -> None:
+def test_killed_again_and_again_it_ends_with_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed = random.randrange(10**6)
     print(f"moments drawn with seed {seed}")
     moments = random.Random(seed)
     quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
-    with start(quiet, workers=1) as process:
-        assert process.wait() == 0
+    whole(quiet, monkeypatch)
     for count in sorted(moments.sample(range(len(finished_parts(quiet))), 2)):
         go_on_and_kill(disturbed, count, moments)
     kept = finished_parts(disturbed)
-    with start(disturbed, workers=2) as process:
+    with start(disturbed) as process:
         assert process.wait() == 0
     assert kept.items() <= finished_parts(disturbed).items()
     expected, found = contents(quiet), contents(disturbed)
@@ -235,7 +242,7 @@ def test_progress_counts_work_and_learns_the_pace(monkeypatch: pytest.MonkeyPatc
 )
 def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
     (tmp_path / "file").touch()
-    answer = driftbandits(tmp_path, *arguments)
+    answer = driftbandits("reproduce", *arguments, cwd=tmp_path)
     assert answer.returncode == 2
     assert message in answer.stderr
     assert answer.stderr.count("\n") == 1
@@ -243,7 +250,8 @@ def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], message: st
 
 
 def test_the_command_prints_the_claims(tmp_path: Path) -> None:
-    answer = driftbandits(tmp_path, "--runs", "2", "--only", "toggling")
+    program = [sys.executable, "-m", "driftbandits", "reproduce", "--runs", "2", "--only", "toggling"]
+    answer = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
     assert answer.returncode == 0
     assert answer.stderr == ""
     assert "Claim 2" in answer.stdout

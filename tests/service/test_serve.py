@@ -19,20 +19,18 @@ from driftbandits.client import Client, RefusedError
 from driftbandits.service import Settings
 from driftbandits.service.core import run
 from driftbandits.store import Store
-from waiting import PATIENCE, started
-
-COMMAND = [sys.executable, "-m", "driftbandits"]
+from waiting import INTERPRETED, PATIENCE, started
 
 
 @systems.signals
 def test_from_start_to_sigterm(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
-    created = subprocess.run([*COMMAND, "token", "create", "app", "--store", url], capture_output=True, text=True)
-    secret = created.stdout.strip()
-    listed = subprocess.run([*COMMAND, "token", "list", "--store", url], capture_output=True, text=True)
+    secret = driftbandits("token", "create", "app", "--store", url).stdout.strip()
+    listed = driftbandits("token", "list", "--store", url)
     assert "app" in listed.stdout
     assert secret not in listed.stdout
-    with started(*COMMAND[1:], "serve", "--store", url, "--port", "0", stderr=subprocess.PIPE) as process:
+    words = ("-m", "driftbandits", "serve", "--store", url, "--port", "0")
+    with started(*words, stderr=subprocess.PIPE, env=INTERPRETED) as process:
         assert process.stderr
         line = json.loads(process.stderr.readline())
         assert (line["event"], line["tokens"]) == ("serving", "needed")
@@ -50,8 +48,7 @@ def test_from_start_to_sigterm(tmp_path: Path) -> None:
     assert store.experiment("button").holder is None
     assert store.acquire("button").saved == 1
     store.close()
-    revoked = subprocess.run([*COMMAND, "token", "revoke", "app", "--store", url], capture_output=True, text=True)
-    assert revoked.stdout == "revoked app\n"
+    assert driftbandits("token", "revoke", "app", "--store", url).stdout == "revoked app\n"
 
 
 @pytest.mark.parametrize(
@@ -72,12 +69,13 @@ def test_wrong_settings_are_one_line(tmp_path: Path, options: list[str], said: s
     assert "Traceback" not in done.stderr
 
 
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
+def test_a_port_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
+    monkeypatch.delattr("uvicorn.Server.run")  # it would serve for ever
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = subprocess.run([*COMMAND, "serve", "--port", port], capture_output=True, text=True, cwd=tmp_path)
+        done = driftbandits("serve", "--port", port, cwd=tmp_path)
     assert done.returncode == 2
     assert f"port {port}" in done.stderr
 

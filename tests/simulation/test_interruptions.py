@@ -134,7 +134,7 @@ def test_ctrl_c_returns_promptly_and_keeps_what_is_finished(tmp_path: Path) -> N
         "    return result\n"
         "Job.play = tell\n"
         "instance = db.instances.sinusoid(horizon=2_000_000)\n"
-        "it = {'it': db.SWUCBSharp(2_000_000, 1e-5)}\n"
+        "it = {'it': db.UCB1()}\n"
         f"db.simulate(it, instance, runs=100_000, workers=2, keep={str(path)!r})\n"
     )
     with started("-c", program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

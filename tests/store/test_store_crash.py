@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from itertools import islice
+from typing import Any
 
 import driftbandits as db
 import systems
 from driftbandits.live.decisions import Asked, Settled, Told
 from driftbandits.testing.contract.base import fold
-from waiting import started
+from waiting import INTERPRETED, started
 
 pytestmark = systems.process_table  # the dead are taken over at once
 KILLS = 3
@@ -67,7 +68,8 @@ store.append([(writer, writer.session.journal)])
 
 def run_and_kill(url: str, luck: random.Random) -> list[str]:
     """What a writer acknowledged until it was killed, some hundreds of lines later and then at any moment."""
-    with started("-c", WRITER, url, *NAMES, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started("-c", WRITER, url, *NAMES, env=INTERPRETED, **pipes) as process:
         assert process.stdout
         assert process.stderr
         lines = list(islice(process.stdout, luck.randint(150, 1500)))
@@ -114,7 +116,8 @@ def test_killed_between_begin_and_commit(url: str) -> None:
     store = db.Store(url)
     with store.open("one", arms=["a", "b"]) as session:
         session.ask_many(3)
-    answer = subprocess.run([sys.executable, "-c", DIES_BEFORE_COMMIT, url], capture_output=True, text=True)
+    program = [sys.executable, "-c", DIES_BEFORE_COMMIT, url]
+    answer = subprocess.run(program, capture_output=True, text=True, env=INTERPRETED)
     assert answer.returncode == -9, answer.stderr
     assert store.experiment("one").last_seq == len(list(store.events("one"))) == 3
     with store.open("one") as session:

@@ -19,7 +19,7 @@ from driftbandits.store.retention import Pruned
 from driftbandits.store.schema import folded, notes, snapshots
 from driftbandits.store.writers import Erased
 from driftbandits.testing.contract.base import journal
-from waiting import PATIENCE, wait_until
+from waiting import INTERPRETED, PATIENCE, wait_until
 
 DAY = 86_400.0
 DAYS = 16
@@ -86,7 +86,8 @@ def test_one_process_erases_units_while_another_prunes(url: str) -> None:
     store, writer = begun(url)
     visited(store, writer, 0)
     command = [sys.executable, "-c", PRUNING, url]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True, env=INTERPRETED) as other:
         assert other.stdin
         assert other.stdout
         try:

@@ -73,7 +73,7 @@ for url in sys.argv[1:]:
     with postgres.database() as url:
         urls = [f"sqlite:///{tmp_path / 'store.db'}", url]
         pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        opening = [subprocess.Popen([sys.executable, "-c", program, *urls], **pipes) for _ in range(4)]
+        opening = [subprocess.Popen([sys.executable, "-c", program, *urls], **pipes) for _ in range(3)]
         for _ in urls:
             for process in opening:
                 assert process.stdin

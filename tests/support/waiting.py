@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+INTERPRETED = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+"""The environment of a process that compiles nothing: for claims that have nothing to do with machine code."""
 PATIENCE = 180.0
 """Seconds after which a test gives up: a limit for machines that others keep busy, not a measurement."""
 

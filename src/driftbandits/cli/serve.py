@@ -79,8 +79,7 @@ def settings(given: dict[str, Any]) -> Any:
     with needs("serve", "the service"):
         from pydantic import ValidationError
 
-        from driftbandits.service.core.settings import Settings
-        from driftbandits.service.http.errors import explain_invalid
+        from driftbandits.service.core.settings import Settings, explain_invalid
 
     try:
         return Settings(**given)

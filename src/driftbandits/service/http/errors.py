@@ -13,11 +13,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from driftbandits._common.checks import shown
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
 from driftbandits.service.core.held import ArchivedError, PausedError
 from driftbandits.service.core.logs import rarely
+from driftbandits.service.core.settings import explain_invalid
 from driftbandits.service.http.access import ForbiddenError, NoTokenError
 from driftbandits.service.http.answers import ReusedKeyError
 from driftbandits.service.http.exports import TooManyExportsError
@@ -77,23 +77,6 @@ def refuse_for(error: Exception, path: str) -> Response:
         reason = getattr(error, "reason", None) or "it cannot be used now"
         return refuse(status, code, f"the store: {reason}; nothing was done", {"Retry-After": RETRY_AFTER})
     return refuse(status, code, str(error), {"WWW-Authenticate": "Bearer"} if status == 401 else None)
-
-
-def explain_invalid(errors: Any) -> str:
-    """Pydantic's findings in one line.
-
-    >>> explain_invalid([{"loc": ("body", "count"), "msg": "Input should be less than 5", "input": 7}])
-    'count: input should be less than 5; got 7'
-    """
-    lines = []
-    for found in list(errors)[:5]:
-        where = ".".join(str(part) for part in found["loc"] if part != "body")
-        got = shown(found.get("input"))
-        said = found["msg"].removeprefix("Value error, ")  # our own, which may say what it got
-        said = said[0].lower() + said[1:]
-        got = "" if "; got " in said else f"; got {got if len(got) < 80 else got[:77] + '...'}"
-        lines.append(f"{where + ': ' if where else ''}{said}{got}")
-    return "; ".join(lines)
 
 
 def add_error_handlers(app: FastAPI) -> None:
