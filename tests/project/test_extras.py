@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from waiting import INTERPRETED
+
 EXTRAS = [
     *("alembic", "dask", "distributed", "fastapi", "httptools", "httpx", "prometheus_client", "psycopg", "pydantic"),
     *("pydantic_settings", "sqlalchemy", "starlette", "structlog", "uvicorn", "uvloop"),
@@ -34,7 +36,7 @@ COMMAND = "import driftbandits.cli.main; driftbandits.cli.main.main()"
 
 def run(program: str, *words: object, hidden: list[str] = EXTRAS) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", WITHOUT + program, ",".join(hidden), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=INTERPRETED)
 
 
 @pytest.mark.parametrize(

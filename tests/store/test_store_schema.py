@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from sqlalchemy import create_engine, text
 
 import driftbandits as db
 import postgres
+from driftbandits.store.migrate import TURN
 from driftbandits.store.schema import REVISION, metadata
+from waiting import PATIENCE, wait_until
 
 # Schema
 
@@ -85,6 +88,23 @@ for url in sys.argv[1:]:
                     raise AssertionError(process.communicate()[1].decode())
         for process in opening:
             process.communicate()
+
+
+def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables() -> None:
+    """Those that open it at once seldom meet; here they must."""
+    opened: list[int] = []
+    with postgres.database() as url:
+        engine = create_engine(url.replace("postgresql", "postgresql+psycopg", 1))
+        opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments())), daemon=True)
+        with engine.connect() as connection:
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
+            opening.start()
+            waiting = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+            wait_until(lambda: connection.execute(waiting).scalar() or not opening.is_alive(), "the other to wait")
+            assert opened == []
+        opening.join(PATIENCE)
+        engine.dispose()
+    assert opened == [0]
 
 
 def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
