@@ -175,6 +175,7 @@ def test_refunds_push_nothing_out_of_the_timeline(monkeypatch: pytest.MonkeyPatc
     assert [entry["time"] for entry in found if entry["kind"] == "corrected"][-1] == clock.now
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_the_fan_is_what_the_policy_forecasts() -> None:
     session = Session(db.AutoUCB(), ["falls", "rises"], seed=1)
     for step in range(600):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 import naive_studies
 from driftbandits._compile.player import Player
+from driftbandits.policies import make_policy
 from driftbandits.research.studies.new_arm import new_arm_comes, new_arm_regret
 from driftbandits.simulation.changing import first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, Job, stream
@@ -230,18 +231,13 @@ def test_a_policy_that_chooses_an_arm_that_is_off_is_stopped() -> None:
         job.play(0, lambda steps: True)
 
 
-def test_a_new_arm_is_found_as_fast_as_by_a_fresh_policy_that_is_told_of_it() -> None:
+@pytest.mark.parametrize("name", ["AutoTS", "AutoUCB", "KalmanTS", "SWUCB"])
+def test_a_new_arm_is_found_as_fast_as_by_a_fresh_policy_that_is_told_of_it(name: str) -> None:
     """The regret after it came is at most that of the fresh one, within five standard errors."""
-    policies = {
-        "AutoTS": db.AutoTS(),
-        "AutoUCB": db.AutoUCB(),
-        "KalmanTS": db.KalmanTS(drift=1e-5),
-        "SWUCB": db.SWUCB(horizon=6_000, drift=1e-5),
-    }
-    table = new_arm_regret(policies, db.Bernoulli(), horizon=6_000, runs=80)
-    for row in table.iter_rows(named=True):
-        errors = [(row[f"{which}_high"] - row[which]) / 1.99 for which in ("after", "fresh")]
-        assert row["after"] <= row["fresh"] + 5 * float(np.hypot(*errors)), row["policy"]
-        if row["policy"] in ("AutoTS", "KalmanTS"):  # they know the others already, and have one arm to learn
-            assert row["after"] < row["fresh"] / 2
+    policy = make_policy(name, horizon=6_000, drift=1e-5)
+    (row,) = new_arm_regret({name: policy}, db.Bernoulli(), horizon=6_000, runs=80).to_dicts()
+    errors = [(row[f"{which}_high"] - row[which]) / 1.99 for which in ("after", "fresh")]
+    assert row["after"] <= row["fresh"] + 5 * float(np.hypot(*errors))
+    if name in ("AutoTS", "KalmanTS"):  # they know the others already, and have one arm to learn
+        assert row["after"] < row["fresh"] / 2
     assert new_arm_comes(6_000).arm_changes.tolist() == [3_000]
