@@ -109,6 +109,14 @@ def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead
     assert [len(array) for array in player.state] == lengths
 
 
+@pytest.mark.parametrize("name", GROWING)
+def test_room_is_made_for_every_number_of_steps(name: str) -> None:
+    """Also for those at which arrays become longer: one step too few shows only there."""
+    policy = lively(name)
+    for steps in range(1, 300):
+        assert policy.has_room(policy.reserve(policy.init(2), steps), steps)
+
+
 @given(
     n_arms=st.integers(2, 5),
     stream=st.sampled_from(sorted(reward_streams())),
