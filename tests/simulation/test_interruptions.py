@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,8 +16,9 @@ import pytest
 import driftbandits as db
 import systems
 from comparison import POLICIES, T, same
+from driftbandits._common.threads import GoOn, in_threads
 from stubborn import Stubborn
-from waiting import started
+from waiting import PATIENCE, started, wait_until
 
 SUPPORT = str(Path(systems.__file__).parent)
 
@@ -178,3 +181,24 @@ def test_ctrl_c_leaves_a_kernel_that_loops_for_ever(monkeypatch: pytest.MonkeyPa
         process.send_signal(signal.SIGINT)
         errors = process.stderr.read()
     assert "KeyboardInterrupt: 1 threads have not stopped within 0.5 seconds and go on until the process ends" in errors
+
+
+def test_ctrl_c_while_threads_are_begun_waits_for_those_that_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python tells of Ctrl-C also within ``Thread.start``, when the new thread is at work already."""
+    begin, working, ended = threading.Thread.start, threading.Event(), []
+
+    def interrupted(thread: threading.Thread) -> None:
+        begin(thread)
+        assert working.wait(PATIENCE)
+        raise KeyboardInterrupt
+
+    def work(number: int, go_on: GoOn) -> None:
+        working.set()
+        wait_until(lambda: not go_on(1), "the end")
+        time.sleep(0.2)
+        ended.append(number)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(work, range(3), 2, "working", 3, progress=False)
+    assert ended == [0]

@@ -43,7 +43,8 @@ def in_threads(
     to it within ``PATIENCE`` is left behind: it may loop for ever, in compiled code that nothing can stop.
     """
     lock, stopped = threading.Lock(), threading.Event()
-    steps_done = running = 0
+    steps_done = finished = 0
+    threads: list[threading.Thread] = []
     todo, found = deque(enumerate(numbers)), dict[int, Done]()
     errors: dict[int, BaseException] = {}
 
@@ -68,24 +69,28 @@ def in_threads(
         finally:
             ended.release()
 
+    def running() -> int:
+        """How many threads are at work. One that Ctrl-C interrupted as it was started may be; only it itself knows."""
+        return sum(thread.ident is not None for thread in threads) - finished
+
     def wait(seconds: float) -> int:
         """How many threads have not ended after so many seconds, or when one has met an error."""
-        nonlocal running
+        nonlocal finished
         until = time.monotonic() + seconds
         # Not by join: once Ctrl-C has interrupted it, Python 3.11 takes a thread that runs for one that has ended.
-        while running and (left := until - time.monotonic()) > 0:
-            running -= ended.acquire(timeout=min(left, 0.1))
+        while running() and (left := until - time.monotonic()) > 0:
+            finished += ended.acquire(timeout=min(left, 0.1))
             if errors and not stopped.is_set():
                 break
-        return running
+        return running()
 
     # Daemons, because the interpreter waits for all others when it ends, and one of them may not end.
     ended = threading.Semaphore(0)
     with step_bar(doing, lambda: (steps_done, steps), progress):
         try:
             for _ in range(min(workers, len(todo))):
-                threading.Thread(target=take, daemon=True).start()
-                running += 1
+                threads.append(threading.Thread(target=take, daemon=True))
+                threads[-1].start()
             wait(math.inf)
         except KeyboardInterrupt:
             stopped.set()
