@@ -70,7 +70,7 @@ def in_threads(
             ended.release()
 
     def running() -> int:
-        """How many threads are at work. One that Ctrl-C interrupted as it was started may be; only it itself knows."""
+        """How many threads are at work: they have an ``ident`` from then on, also if Ctrl-C interrupted ``start``."""
         return sum(thread.ident is not None for thread in threads) - finished
 
     def wait(seconds: float) -> int:

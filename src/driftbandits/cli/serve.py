@@ -79,7 +79,8 @@ def settings(given: dict[str, Any]) -> Any:
     with needs("serve", "the service"):
         from pydantic import ValidationError
 
-        from driftbandits.service.core.settings import Settings, explain_invalid
+        from driftbandits.service.core.invalid import explain_invalid
+        from driftbandits.service.core.settings import Settings
 
     try:
         return Settings(**given)

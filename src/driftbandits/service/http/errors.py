@@ -16,8 +16,8 @@ from starlette.responses import Response
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
 from driftbandits.service.core.held import ArchivedError, PausedError
+from driftbandits.service.core.invalid import explain_invalid
 from driftbandits.service.core.logs import rarely
-from driftbandits.service.core.settings import explain_invalid
 from driftbandits.service.http.access import ForbiddenError, NoTokenError
 from driftbandits.service.http.answers import ReusedKeyError
 from driftbandits.service.http.exports import TooManyExportsError
