@@ -357,7 +357,34 @@ def entry(
     itself. It does not look at the types of what it is given, since for record arrays that look takes longer than the
     work; the caller must pass the same types again.
     """
-    digests = [_kernels_digest(owner) for owner in owners]
+    digests = tuple(_kernels_digest(owner) for owner in owners)
+    key = (maker, owners, digests, checked, layouts_known(), *map(_form, arguments))
+    found = _entries.get(key)
+    if found is None:
+        found = _entries[key] = _compiled_entry(maker, owners, digests, arguments, checked)
+    return found
+
+
+_entries: dict[Any, Callable[..., Any]] = {}
+"""By all that they depend on. To ask numba for the types of a State takes longer than a hundred steps."""
+
+
+def _form(argument: Any) -> Any:
+    """What numba's type of an argument depends on."""
+    if isinstance(argument, tuple):
+        return type(argument), *map(_form, argument)
+    if isinstance(argument, np.ndarray):
+        return type(argument), argument.dtype, argument.ndim, argument.flags.num
+    return type(argument)
+
+
+def _compiled_entry(
+    maker: Callable[[str], Any],
+    owners: tuple[type, ...],
+    digests: tuple[str, ...],
+    arguments: tuple[Any, ...],
+    checked: bool,
+) -> Callable[..., Any]:
     if checked:
         _refuse_unchecked(owners)
     # Machine code knows the fields of a policy and of a State by their places, which an edit may change.
