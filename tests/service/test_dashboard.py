@@ -264,6 +264,23 @@ def test_an_unknown_id_says_so(running: Running, watch: Callable[..., Watched]) 
     expect(page.locator("#unknown")).to_be_hidden()
 
 
+def test_an_address_is_not_written_down_after_another_was_chosen(
+    running: Running, watch: Callable[..., Watched]
+) -> None:
+    """A busy browser tells of a new address late; what was put off meanwhile must not bring the old one back."""
+    watched = watch(running.url)
+    watched.page.add_init_script(
+        """const add = window.addEventListener;
+        window.addEventListener = (kind, told, ...rest) =>
+          add(kind, kind === 'hashchange' ? () => setTimeout(told, 1000) : told, ...rest);"""
+    )
+    running.create("late")
+    page = watched.open("late")
+    page.get_by_label("step", exact=True).check()  # written down after a moment
+    page.get_by_role("link", name="All experiments").click()
+    expect(page.get_by_role("heading", name="Experiments")).to_be_visible()
+
+
 def test_experiments_are_searched_filtered_and_sorted(running: Running, watch: Callable[..., Watched]) -> None:
     for name, arms in (("apple", ["red", "green"]), ("berry", ["blue", "black"]), ("cherry", ["red", "black"])):
         path = running.create(name, arms=arms)

@@ -60,9 +60,11 @@ function say(words) {
 
 // What is looked at
 
+const isSkipLink = address => address.startsWith('_'); // no experiment's id begins so
+
 function choose() {
   const { experiment, shown } = readAddress();
-  if (experiment.startsWith('_') || experiment === chosen) return; // the skip link; no experiment's id begins so
+  if (isSkipLink(experiment) || experiment === chosen) return;
   chosen = experiment;
   say('');
   forget();
@@ -87,7 +89,8 @@ function remember() {
 }
 
 function writeDown() {
-  if (!chosen) return;
+  const { experiment } = readAddress(); // another one if it was just chosen, which the browser has yet to tell
+  if (!chosen || (experiment !== chosen && !isSkipLink(experiment))) return;
   const [from, to] = zoom.window?.map(value => value.toPrecision(12)) ?? ['', ''];
   writeAddress(chosen, { span: picked('span').value === 'recent' && 'recent', axis: picked('axis').value === 'step' && 'step', from, to });
 }
