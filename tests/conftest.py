@@ -14,9 +14,10 @@ from types import ModuleType
 import pytest
 
 import postgres
-from driftbandits._compile import player
+from driftbandits._compile import kernels, player
 from driftbandits.simulation import engine, trajectory
 
+gc.disable()  # until all tests are imported
 pytest_plugins = ["comparison", "pages", "scheduling"]
 
 HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "serving", "watched"}
@@ -46,7 +47,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: to look through it again and again for garbage took a quarter of some files' time."""
+    """What was imported stays: to look through it again and again for garbage took a quarter of some files' time.
+
+    Nor may a file play a policy while it is imported, as in the parameters of a test: every process would compile it.
+    """
+    played = {f"{maker.__name__} of {owners[0].__name__}" for maker, owners, *_ in kernels._entries}
+    if played:
+        raise pytest.UsageError(f"compiled while tests were imported: {', '.join(sorted(played))}; do so in the test")
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

@@ -66,10 +66,10 @@ def test_a_foreign_snapshot_is_refused(play: db.Online) -> None:
     assert play.snapshot() == before
 
 
-@pytest.mark.parametrize("other", [db.Online(db.Rexp3(batch=9), 5), db.Online(db.Rexp3(batch=8), 3)])
-def test_a_snapshot_of_other_arms_or_parameters_is_refused(other: db.Online) -> None:
+@pytest.mark.parametrize(("batch", "n_arms"), [(9, 5), (8, 3)])
+def test_a_snapshot_of_other_arms_or_parameters_is_refused(batch: int, n_arms: int) -> None:
     """The State's arrays would be accepted as they are, and select could answer an arm that does not exist."""
-    play = db.Online(db.Rexp3(batch=9), 3)
+    play, other = db.Online(db.Rexp3(batch=9), 3), db.Online(db.Rexp3(batch=batch), n_arms)
     before = play.snapshot()
     with pytest.raises(db.InputError, match=r"snapshot of Rexp3\(.*batch=[89].* with [35] arms; it cannot continue"):
         play.restore(other.snapshot())

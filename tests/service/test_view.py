@@ -280,10 +280,12 @@ def test_a_snapshot_continues_as_if_nothing_happened(policy: db.Policy) -> None:
     assert view_json(copy)[0] == view_json(played.view)[0]
 
 
-@pytest.mark.parametrize("data", [b"", b"no snapshot", db.Session(arms=["a", "b"]).snapshot()])
-def test_a_wrong_snapshot_is_refused(data: bytes) -> None:
-    with pytest.raises(InputError, match="not a snapshot of a View"):
-        unpack_view(data, db.Session(arms=["a", "b"]))
+@pytest.mark.usefixtures("interpreted")
+def test_a_wrong_snapshot_is_refused() -> None:
+    session = db.Session(arms=["a", "b"])
+    for data in (b"", b"no snapshot", session.snapshot()):
+        with pytest.raises(InputError, match="not a snapshot of a View"):
+            unpack_view(data, session)
 
 
 @pytest.mark.parametrize("late", [False, True])
