@@ -16,6 +16,7 @@ import pytest
 import driftbandits as db
 import systems
 from comparison import POLICIES, T, same
+from driftbandits._common import threads
 from driftbandits._common.threads import GoOn, in_threads
 from stubborn import Stubborn
 from waiting import PATIENCE, started, wait_until
@@ -202,3 +203,26 @@ def test_ctrl_c_while_threads_are_begun_waits_for_those_that_work(monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         in_threads(work, range(3), 2, "working", 3, progress=False)
     assert ended == [0]
+
+
+def test_ctrl_c_when_a_thread_has_just_ended_takes_it_for_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = threading.Event()
+
+    class Interrupted(threading.Semaphore):
+        """Ctrl-C comes when the end of the thread was heard, and nothing was made of it yet."""
+
+        interrupted = False
+
+        def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+            waiting.set()
+            heard = super().acquire(blocking, timeout)
+            if heard and not self.interrupted:
+                self.interrupted = True
+                raise KeyboardInterrupt
+            return heard
+
+    monkeypatch.setattr(threads, "PATIENCE", 0.5)
+    monkeypatch.setattr(threading, "Semaphore", Interrupted)
+    with pytest.raises(KeyboardInterrupt) as told:
+        in_threads(lambda number, go_on: waiting.wait(PATIENCE), [1], 1, "working", 1, False)
+    assert str(told.value) == "", "nothing is left that has not stopped"

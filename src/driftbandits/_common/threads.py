@@ -43,8 +43,9 @@ def in_threads(
     to it within ``PATIENCE`` is left behind: it may loop for ever, in compiled code that nothing can stop.
     """
     lock, stopped = threading.Lock(), threading.Event()
-    steps_done = finished = 0
+    steps_done = 0
     threads: list[threading.Thread] = []
+    gone: list[threading.Thread] = []
     todo, found = deque(enumerate(numbers)), dict[int, Done]()
     errors: dict[int, BaseException] = {}
 
@@ -67,19 +68,20 @@ def in_threads(
                     errors[index] = error
                     return
         finally:
+            gone.append(threading.current_thread())
             ended.release()
 
     def running() -> int:
         """How many threads are at work: they have an ``ident`` from then on, also if Ctrl-C interrupted ``start``."""
-        return sum(thread.ident is not None for thread in threads) - finished
+        return sum(thread.ident is not None for thread in threads) - len(gone)
 
     def wait(seconds: float) -> int:
         """How many threads have not ended after so many seconds, or when one has met an error."""
-        nonlocal finished
         until = time.monotonic() + seconds
-        # Not by join: once Ctrl-C has interrupted it, Python 3.11 takes a thread that runs for one that has ended.
+        # Not by join: once Ctrl-C has interrupted it, Python 3.11 takes a thread that runs for one that has ended. Nor
+        # is it counted here which have: Ctrl-C may come after one was heard to end and before it is counted.
         while running() and (left := until - time.monotonic()) > 0:
-            finished += ended.acquire(timeout=min(left, 0.1))
+            ended.acquire(timeout=min(left, 0.1))
             if errors and not stopped.is_set():
                 break
         return running()
