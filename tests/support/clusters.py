@@ -32,7 +32,8 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
         return subprocess.Popen(program, stdout=log, stderr=log, cwd=folder)
 
     file = folder / "scheduler.json"
-    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+    here = ("--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0")
+    scheduler = start("dask_scheduler", *here, "--scheduler-file", str(file))
     made = Cluster("", scheduler)
     try:
         wait_until(file.exists, "the scheduler")

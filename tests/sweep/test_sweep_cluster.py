@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import socket
 import subprocess
 import threading
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,21 @@ def test_a_scheduler_that_does_not_answer(sweep_file: Path, tmp_path: Path, monk
         ):
             pass
     assert not (tmp_path / "small").exists()
+
+
+def test_a_local_cluster_listens_to_this_machine_alone_whatever_port_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask's usual port may be another cluster's; a warning of it would be an error here."""
+    bind, addresses = socket.socket.bind, []
+
+    def noted(it: socket.socket, address: Any) -> None:
+        addresses.append(address)
+        bind(it, address)
+
+    with socket.socket() as taken:
+        with suppress(OSError):
+            taken.bind(("", 8787))
+            taken.listen()
+        monkeypatch.setattr(socket.socket, "bind", noted, raising=False)
+        with executors.local_cluster(1) as pool:
+            assert pool.executor.submit(abs, -1).result(PATIENCE) == 1
+    assert {host for host, _ in addresses} == {"127.0.0.1"}

@@ -61,6 +61,10 @@ def cluster(address: str) -> Iterator[Pool]:
         yield _pool(client, f"on the Dask cluster at {address}")
 
 
+NO_DASHBOARD: dict[str, Any] = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
+"""Without an address Dask would listen at port 8787 of all of the machine's addresses, and warn if it is taken."""
+
+
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Pool]:
     """A Dask cluster of ``workers`` processes on this machine, which ends with the sweep."""
@@ -69,7 +73,7 @@ def local_cluster(workers: int) -> Iterator[Pool]:
     options: dict[str, Any] = {"n_workers": count, "threads_per_worker": 1, "processes": True, "memory_limit": 0}
     with (
         _quiet(),
-        distributed.LocalCluster(**options, dashboard_address=None, silence_logs=logging.ERROR) as made,
+        distributed.LocalCluster(**options, **NO_DASHBOARD, silence_logs=logging.ERROR) as made,
         distributed.Client(made, set_as_default=False) as client,
     ):
         yield _pool(client, f"on a Dask cluster of {count} local process{'es' * (count > 1)}")
