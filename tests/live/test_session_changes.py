@@ -193,6 +193,7 @@ def test_a_new_policy_begins_with_the_last_rewards() -> None:
     assert session.learnt > 100, "in the order that it needs"
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_rewards_of_a_log_are_not_late() -> None:
     """AutoUCB draws while rewards are late, and takes those of arms that it would not have chosen for late ones."""
     session = db.Session(db.Uniform(), arms=["a", "b", "c"])
