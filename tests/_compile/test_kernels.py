@@ -358,3 +358,40 @@ def test_where_nothing_may_be_written_it_is_compiled_all_the_same(monkeypatch: p
     monkeypatch.setattr(kernels, "_dispatcher", functools.cache(kernels._dispatcher.__wrapped__))
     played = db.simulate({"it": db.RoundRobin()}, db.instances.stationary(50), runs=1, progress=False)
     assert played.pulls["it"].sum() == 50
+
+
+class TableState(NamedTuple):
+    table: Any
+
+
+@dataclass(frozen=True)
+class InATable(db.Policy):
+    """Pulls the arm that has earned less so far; its State may be laid out in many ways."""
+
+    dtype: str = "f8"
+    order: Any = "C"
+
+    def init(self, n_arms: int) -> TableState:
+        table = np.zeros((n_arms, 3), self.dtype, self.order)
+        table[:, 2] = 1e6  # which is never read
+        return TableState(table)
+
+    def select(self, state: TableState, rng: np.random.Generator) -> int:
+        return 0 if state.table[0, 1] <= state.table[1, 1] else 1
+
+    def update(self, state: TableState, arm: int, reward: float) -> None:
+        state.table[arm, 1] += reward
+
+
+def test_machine_code_is_never_used_for_a_state_that_is_laid_out_otherwise() -> None:
+    """Loops don't look at types: what was compiled for one State would take another one's memory for its own."""
+    instance, pulled = db.instances.sinusoid(300), {}
+    for policy in (InATable("f8"), InATable("f4"), InATable("f8", "F"), InATable("f8")):
+        played = db.trajectory(policy, instance, db.Bounded(), seed=1)
+        state, arms, rng = policy.init(2), [], np.random.default_rng()
+        for reward in played.rewards:
+            arms.append(policy.select(state, rng))
+            policy.update(state, arms[-1], float(reward))
+        assert played.arms.tolist() == arms
+        pulled[policy] = arms
+    assert 0 < sum(pulled[InATable("f8")]) < 300
