@@ -22,9 +22,9 @@ WORLD = db.instances.sinusoid(STEPS, drift=1e-3)
 def truth(policy: Any, chance: float) -> float:
     """What the policy earns per step at steps of the instance that chance picked, in the mean over 800 runs."""
     rng, earned = np.random.Generator(np.random.SFC64(7)), []
-    for seed in range(200):
+    for seed in range(100):
         instance = db.Instance(WORLD.means[rng.random(STEPS) < chance])
-        regret = db.simulate({"it": policy}, instance, db.Gaussian(SIGMA), runs=4, seed=seed, checkpoints=1).regret[
+        regret = db.simulate({"it": policy}, instance, db.Gaussian(SIGMA), runs=8, seed=seed, checkpoints=1).regret[
             "it"
         ]
         earned.append(instance.best_mean.mean() - regret[:, -1].mean() / instance.horizon)
