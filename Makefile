@@ -29,7 +29,8 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "installing pinned dependencies into .venv ..."
 	@$(BIN)/$(INSTALL) --upgrade pip uv  # the pip of Python 3.11 knows no dependency groups
-	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --constraint constraints.txt $(EVERYTHING) || $(BIN)/$(INSTALL) $(EVERYTHING)
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --constraint constraints.txt $(EVERYTHING) \
+		|| { echo "uv could not (see above): pip tries, which takes a minute" >&2; $(BIN)/$(INSTALL) $(EVERYTHING); }
 	@touch $@
 
 reproduce: $(READY)
