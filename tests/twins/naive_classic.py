@@ -33,8 +33,18 @@ class Naive:
         return math.fsum(weight for weight, _ in mine), math.fsum(weight * reward for weight, reward in mine)
 
 
+COMPARED: list[float] = []
+"""What ``highest`` compared last."""
+
+
 def highest(values: list[float]) -> int:
+    COMPARED[:] = values
     return values.index(max(values))
+
+
+def tied(one: int, other: int) -> bool:
+    """Whether two of them are equal but for rounding: either may be the highest then."""
+    return bool(COMPARED) and abs(COMPARED[one] - COMPARED[other]) <= 1e-12
 
 
 def ucb(mean_of: list[float], width: float) -> float:
