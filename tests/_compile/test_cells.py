@@ -130,7 +130,7 @@ MISTAKES = [
     ("update", "state.arms.q.flat[arm] += reward", "an index of flat, which it can't check; write it with array"),
     ("select", "return int(state.arms.q.flat[1] > 0.5)", "an index of flat, which it can't check; write it with array"),
     ("update", "state.arms[arm + 3].q += reward", "used index 3 of state.arms, which has length 2"),
-    ("update", "state.arms[arm].total += reward", "no attribute 'total'"),
+    ("update", "state.arms[arm].total += reward", "raised AttributeError: a record of n, q has no column 'total'"),
 ]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numba
 import numpy as np
 
+from driftbandits._common import records
 from driftbandits._compile.kernels import ARM, NO_ARM, REWARD, is_ours, select
 from driftbandits._compile.loops import CHOOSING, DRAWING
 from driftbandits._compile.lowlevel import FLAT
@@ -24,7 +25,7 @@ from driftbandits.errors import PolicyError
 
 TRIES = 100
 """How often a choice that failed at random is repeated before we give up."""
-_NOT_THEIRS = (str(Path(np.__file__).parent), __file__)
+_NOT_THEIRS = (str(Path(np.__file__).parent), records.__file__, __file__)
 _MACHINERY = tuple(str(Path(file).parent) + os.sep for file in (np.__file__, numba.__file__, __file__))
 
 

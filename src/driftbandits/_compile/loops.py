@@ -284,7 +284,10 @@ def make_select_many(digest: str) -> Callable[..., Any]:
                 arms[index] = choices[int(where * n_choices)] if by_chance else drawn[int(where * draws)]
             if held_share > 0.0 and flags[index]:
                 arms[index] = control
-            p[index] = share / n_choices + (1.0 - share) * np.mean(drawn == arms[index])
+            agreed = 0
+            for draw_index in range(draws):
+                agreed += drawn[draw_index] == arms[index]
+            p[index] = share / n_choices + (1.0 - share) * (agreed / draws)
             if held_share > 0.0:
                 p[index] = (held_share if arms[index] == control else 0.0) + (1.0 - held_share) * p[index]
         return 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_whole, shown
 from driftbandits._common.notebook import html_facts
+from driftbandits._common.records import Record, RecordArray, as_records
 from driftbandits._compile.kernels import Compiled
 from driftbandits._compile.player import ENDLESS, Stage
 from driftbandits.errors import InputError
@@ -24,7 +25,7 @@ ARMS_CHANGE = {
 }
 """What a policy does when arms come and go."""
 
-Records: TypeAlias = "np.recarray[Any, np.dtype[np.record]]"
+Records: TypeAlias = RecordArray
 
 
 class State(Protocol):
@@ -170,7 +171,7 @@ def records(length: int, **columns: str) -> Records:
     array([0, 1, 0])
     """
     for name in columns:
-        if hasattr(np.record, name) or hasattr(np.recarray, name):
+        if hasattr(Record, name) or hasattr(RecordArray, name):
             raise InputError(f"a column cannot be called {name!r}: numpy's records use that name for themselves")
     length = check_whole("length", length, 0, FOREVER)
     try:
@@ -181,4 +182,4 @@ def records(length: int, **columns: str) -> Records:
         ) from None
     if layout.itemsize != sum(np.dtype(kind).itemsize for kind in columns.values()):
         raise InputError(f"{columns} would leave gaps between columns, whose bytes no snapshot keeps: use i8 and f8")
-    return np.zeros(length, layout).view(np.recarray)
+    return as_records(np.zeros(length, layout))

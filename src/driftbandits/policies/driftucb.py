@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_choice, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.posteriors import success
@@ -26,7 +27,7 @@ class DriftUCBState(NamedTuple):
     run: Records
     arms: Records
     radius: np.ndarray[Any, np.dtype[np.float64]]
-    blocks: np.ndarray[Any, np.dtype[np.record]]
+    blocks: Array
 
 
 @dataclass(frozen=True)

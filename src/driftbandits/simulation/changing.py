@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn
 from driftbandits._compile.loops import CHOOSING, PROGRESS, make_record
 from driftbandits._compile.player import Player
@@ -70,7 +71,7 @@ def play_steps(
     """Play a Player of ``first_arms`` to step ``stop``; None once ``go_on`` returns False."""
     arms, rewards = np.zeros(instance.horizon, np.int64), np.zeros(instance.horizon)
     stop = instance.horizon if stop is None else stop
-    progress = np.zeros(1, PROGRESS).view(np.recarray)
+    progress = as_records(np.zeros(1, PROGRESS))
     at, log, line = progress[0], EventLog(player.state, events), Line(player, first_arms(player.policy, instance))
     at.wanted = CHOOSING
     scatter = noise if player.mode == "interpreted" else noise.compiled()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn, in_threads
 from driftbandits._compile.loops import TALLY, make_advance
 from driftbandits._compile.player import Mode, Player, usual_mode
@@ -98,7 +99,7 @@ class Job:
             options: dict[str, Any] = {"chunk": chunk, "go_on": go_on, "events": self.events, "stop": stop}
             return self._added_up(play_steps(player, instance, self.noise, noise_rng, own, **options))
         regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
-        pulls, tally = np.zeros(instance.n_arms, np.int64), np.zeros(1, TALLY).view(np.recarray)
+        pulls, tally = np.zeros(instance.n_arms, np.int64), as_records(np.zeros(1, TALLY))
         log = EventLog(player.state, self.events)
         noise = self.noise if interpreted else self.noise.compiled()
         streams = (player.random(noise_rng), player.random(own))

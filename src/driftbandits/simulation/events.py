@@ -21,7 +21,7 @@ class EventLog:
     def __init__(self, state: Any, wanted: bool) -> None:
         self._noted = hasattr(state, "event")
         kind = state.event.dtype if self._noted else np.int64
-        self.rows: Any = np.zeros(FIRST_LOG if wanted and self._noted else 0, kind).view(np.recarray)
+        self.rows: Any = np.zeros(FIRST_LOG if wanted and self._noted else 0, kind)
 
     def came(self, first: int, count: int, begun: int, places: Sequence[int] | None = None) -> None:
         """Rows ``first .. count-1`` are new, of a policy that began after ``begun`` steps, with those arms."""
@@ -34,7 +34,7 @@ class EventLog:
                 arms = self.rows[name][first:count]
                 arms[arms >= 0] = np.array(places)[arms[arms >= 0]]
         if len(self.rows) and count == len(self.rows):
-            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)]).view(np.recarray)
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
 
     def kept(self, count: int) -> Array | None:
         """The first ``count`` events; None for a policy that notes none."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole
+from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn, cores
 from driftbandits._compile.late import NOBODY, PROGRESS, make_late
 from driftbandits._compile.player import Player
@@ -33,7 +34,7 @@ class LateJob(Job):
         interpreted, (T, K) = player.mode == "interpreted", self.instance.means.shape
         arms, rewards = np.zeros(T, np.int64), np.zeros(T)
         known, queues, following = np.zeros(K, np.int64), np.full((K, 2), NOBODY), np.full(T, NOBODY)
-        progress = np.zeros(1, PROGRESS).view(np.recarray)
+        progress = as_records(np.zeros(1, PROGRESS))
         progress[0].next_arm = NOBODY
         noise = self.noise if interpreted else self.noise.compiled()
         world = (noise, self.instance.means, self.instance.best_mean, stream(self.seed, run, NOISE), own)

@@ -12,12 +12,13 @@ from driftbandits._compile.kernels import is_ours
 from driftbandits._compile.player import Mode, Player
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, sinusoid
-from driftbandits.instances.noise import Bernoulli, Gaussian, Noise
+from driftbandits.instances.noise import Gaussian
 from driftbandits.live.online import Online
 from driftbandits.policies.base import Policy
 from driftbandits.simulation.engine import Job, Run
 from driftbandits.simulation.simulate import simulate
 
+NOISE = Gaussian(0.5)
 EXTREMES = (0.0, 1.0, -1.0, 1e12, -1e12)
 
 Stream = Callable[[int, int], float]
@@ -29,6 +30,7 @@ def reward_streams() -> dict[str, Stream]:
     noise = np.random.Generator(np.random.SFC64(8)).normal(0.5, 0.5, 997).tolist()
     return {
         "random": lambda pull, arm: noise[(pull * 3 + arm) % len(noise)],
+        "coins": lambda pull, arm: float(noise[(pull * 3 + arm) % len(noise)] > 0.3 + 0.2 * (arm % 3)),
         "smooth": lambda pull, arm: 1e-6 * pull if arm == 0 else 0.0,
         "convex": lambda pull, arm: 1e-9 * pull * pull * (1 - 2 * (arm % 2)),
         "constant": lambda pull, arm: 0.1,
@@ -57,18 +59,17 @@ def check_policy(policy: Any, n_arms: int = 2, horizon: int = 2_000) -> None:
         warnings.simplefilter("error")
         try:
             _check_docstring(policy)
-            noises = (Gaussian(0.5), Bernoulli())
             if isinstance(policy, Policy):
-                plain = [_run(_job(policy, instance, noise, "interpreted"), 0) for noise in noises]
+                plain = _run(_job(policy, instance, "interpreted"), 0)
+                coins = play_stream(policy, n_arms, reward_streams()["coins"], horizon, "interpreted")
                 checked = _choices(policy, n_arms, horizon, "checked")
-                for noise, run in zip(noises, plain, strict=True):
-                    _check_compiled(_job(policy, instance, noise, "compiled"), run)
+                assert coins == checked["coins"], "on coins checked and interpreted choose different arms"
+                _check_compiled(_job(policy, instance, "compiled"), plain)
                 for name, arms in _choices(policy, n_arms, horizon, "compiled").items():
                     assert arms == checked[name], f"on {name} rewards checked and compiled choose different arms"
                 _check_online(policy, n_arms, horizon // 2)
                 _check_extremes(policy, n_arms)
-            for noise in noises:
-                _check_runs(policy, instance, noise)
+            _check_runs(policy, instance)
         except InputError as error:
             raise AssertionError(str(error)) from error
 
@@ -80,8 +81,8 @@ def _check_docstring(policy: Any) -> None:
     )
 
 
-def _job(policy: Policy, instance: Instance, noise: Noise, mode: Mode) -> Job:
-    return Job(policy, instance, noise, np.arange(1, instance.horizon + 1), seed=7, mode=mode)
+def _job(policy: Policy, instance: Instance, mode: Mode) -> Job:
+    return Job(policy, instance, NOISE, np.arange(1, instance.horizon + 1), seed=7, mode=mode)
 
 
 def _check_compiled(job: Job, plain: Run) -> None:
@@ -94,9 +95,9 @@ def _check_compiled(job: Job, plain: Run) -> None:
         assert np.array_equal(one, other), f"compiled and interpreted differ in {name}, first at {where}"
 
 
-def _check_runs(policy: Any, instance: Instance, noise: Noise) -> None:
-    alone = simulate({"it": policy}, instance, noise, runs=3, seed=5, workers=1, progress=False)
-    shared = simulate({"other": policy, "it": policy}, instance, noise, runs=3, seed=5, workers=2, progress=False)
+def _check_runs(policy: Any, instance: Instance) -> None:
+    alone = simulate({"it": policy}, instance, NOISE, runs=3, seed=5, workers=1, progress=False)
+    shared = simulate({"other": policy, "it": policy}, instance, NOISE, runs=3, seed=5, workers=2, progress=False)
     assert np.array_equal(alone.pulls["it"].sum(axis=1), [instance.horizon] * 3), "not every step pulled an arm"
     for name in ("regret", "realised", "pulls"):
         same = np.array_equal(getattr(alone, name)["it"], getattr(shared, name)["it"])
