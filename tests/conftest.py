@@ -14,11 +14,10 @@ from types import ModuleType
 import pytest
 
 import postgres
-from driftbandits._compile import kernels, player
-from driftbandits.simulation import engine, trajectory
+from driftbandits._compile import kernels
 
 gc.disable()  # until all tests are imported
-pytest_plugins = ["comparison", "pages", "scheduling"]
+pytest_plugins = ["comparison", "interpreting", "pages", "scheduling"]
 
 HEAVY = {"browser", "clusters", "crash", "debian", "fuzz", "policy_fuzz", "serving", "watched"}
 """Modules of tests/support whose users start something."""
@@ -69,16 +68,6 @@ def _is_slow(item: pytest.Function) -> bool:
 
 def _home(thing: object) -> str:
     return thing.__name__ if isinstance(thing, ModuleType) else str(getattr(thing, "__module__", ""))
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels run as Python: the same bits, and nothing is compiled, which would take most of a test's time.
-
-    For tests of what happens around policies. ``test_registry`` shows that each gives the same bits compiled.
-    """
-    for module in (player, engine, trajectory):
-        monkeypatch.setattr(module, "usual_mode", lambda *_: "interpreted")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

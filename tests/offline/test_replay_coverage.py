@@ -12,6 +12,7 @@ from driftbandits._common.intervals import t_quantile
 from naive_offline import greedy_log
 
 LOGS, STEPS, SIGMA = 100, 3_000, 0.3
+REPLICATES = 10
 FEWEST = 81
 """Of 100 intervals, each right with probability 0.95, fewer are with a chance of 1e-7."""
 WIDEST = 1.3
@@ -41,7 +42,7 @@ def test_estimates_and_intervals(explore: float) -> None:
     holds = dict.fromkeys([*true, "AutoTS - only 0", "turns - Uniform"], 0)
     for seed in range(LOGS):
         log = greedy_log(WORLD, explore, SIGMA, seed)
-        result = db.replay(log, policies, replicates=20, seed=seed, workers=1)
+        result = db.replay(log, policies, replicates=REPLICATES, seed=seed, workers=1)
         for row in result.table().iter_rows(named=True):
             if row["policy"] in true:
                 estimates[row["policy"]].append(row["reward"])
@@ -52,5 +53,5 @@ def test_estimates_and_intervals(explore: float) -> None:
             holds[f"{one} - {other}"] += row["low"] <= true[one] - true[other] <= row["high"]
     for name, found in estimates.items():
         assert abs(np.mean(found) - true[name]) < 6 * np.std(found) / LOGS**0.5, name
-        assert reach[name] < WIDEST * t_quantile(19) * np.std(found), name
+        assert reach[name] < WIDEST * t_quantile(REPLICATES - 1) * np.std(found), name
     assert min(holds.values()) >= FEWEST, holds

@@ -6,7 +6,8 @@ then files that play many of them find most loops on disk: the other way round e
 file share fixtures.
 
 Tests of the service wait much: for a page, for another process, for a time to pass. A third process begins with them,
-so that the two cores always have something to do.
+so that the two cores always have something to do; and before them with mypy, for which it only waits. Meanwhile another
+compiles what all of them need, which two would do at the same time.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ LONGEST = (
 """Files that take longest: one that begins last keeps one process busy while the other has nothing left to do."""
 
 
-WAITING = ("tests/service/", "tests/store/", "tests/client/", "tests/cli/", "tests/research/test_report.py")
+WAITING = (LONGEST[0], "tests/service/", "tests/store/", "tests/client/", "tests/cli/", "tests/research/test_report.py")
 """Files, and folders of files, that wait more than others."""
 
 
 def turn(group: str, process: str) -> int:
     """When a group's turn is in a process; ``min`` takes the first of equals: xdist has those with most tests there."""
     if process == "gw2" and group.startswith(WAITING):
-        return -2
+        return -2 - (group == LONGEST[0])
     if group in db.POLICIES:
         return -1
     return LONGEST.index(group) if group in LONGEST else len(LONGEST)
