@@ -129,7 +129,7 @@ class Frozen(Shaky):
         return super().init(n_arms)
 
     def select(self, state: CountState, rng: np.random.Generator) -> int:
-        return 0 if STARTS < 3 else 1
+        return 0 if STARTS < self.fault else 1
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,12 @@ class Frozen(Shaky):
         (Forgetful(0), "reserve changed what was learnt"),
         (Forgetful(1), "reserve changed what was learnt"),
         (ReadsAhead(), "shares memory|used before"),
-        (Frozen(), "compiled and interpreted differ"),
+        (Frozen(3), "on coins checked and interpreted choose different arms"),
+        (Frozen(12), "compiled and interpreted differ"),
     ],
 )
-def test_the_checker_finds_faults(policy: db.Policy, words: str) -> None:
+def test_the_checker_finds_faults(policy: db.Policy, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.STARTS", 0)
     with pytest.raises((AssertionError, db.InputError), match=words):
         check_policy(policy)
 

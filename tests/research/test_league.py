@@ -14,7 +14,7 @@ import pytest
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
-from driftbandits.instances.noise import Gaussian
+from driftbandits.instances.noise import Bernoulli, Gaussian
 from driftbandits.policies import POLICIES
 from driftbandits.research.league.against_autots import by_kind_and_noise, judge_new
 from driftbandits.research.league.answer import answer, losses
@@ -210,12 +210,14 @@ def test_instances_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[League, Path]]:
-    """Two policies where arms come and go, rewards come late or were recorded: compiling all would take minutes."""
+    """A few policies on coins, two where arms come and go or rewards come late or were recorded: compiling takes long."""
     out, few = tmp_path_factory.mktemp("league"), ("AutoTS", "UCB1")
 
-    def simulated(policies: dict[str, Any], instance: Instance, *rest: Any, **options: Any) -> Simulation:
-        chosen = few if instance.available is not None else policies
-        return simulate({name: policies[name] for name in chosen}, instance, *rest, **options)
+    def simulated(policies: dict[str, Any], instance: Instance, noise: Any, **options: Any) -> Simulation:
+        chosen = few if instance.available is not None else set(policies)
+        if isinstance(noise, Bernoulli):
+            chosen = {*JUDGED, *FOR_STATIONARY, *few, "CUSUMUCB"} & set(chosen)
+        return simulate({name: policies[name] for name in chosen}, instance, noise, **options)
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("driftbandits.research.league.matches.DRAWS", 1)
