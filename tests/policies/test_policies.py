@@ -129,7 +129,7 @@ class Frozen(Shaky):
         return super().init(n_arms)
 
     def select(self, state: CountState, rng: np.random.Generator) -> int:
-        return 0 if STARTS < self.fault else 1
+        return 0 if self.fault > STARTS else 1
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ def test_instances_are_fixed_and_policies_are_told_what_they_ask_for() -> None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[League, Path]]:
-    """A few policies on coins, two where arms come and go or rewards come late or were recorded: compiling takes long."""
+    """A few policies on coins, two where arms come and go or rewards are late or recorded: compiling takes long."""
     out, few = tmp_path_factory.mktemp("league"), ("AutoTS", "UCB1")
 
     def simulated(policies: dict[str, Any], instance: Instance, noise: Any, **options: Any) -> Simulation:
