@@ -47,10 +47,14 @@ def test_what_is_no_column(thing: Any) -> None:
     assert thing.tolist()
 
 
-def test_a_row_gets_no_new_column_and_no_wrong_value() -> None:
-    row = made()[0]
+@pytest.mark.parametrize("thing", [made(), made()[0]], ids=["rows", "row"])
+def test_nothing_gets_a_new_column(thing: Any) -> None:
     with pytest.raises(AttributeError, match="has no column 'pools'"):
-        row.pools = 1
+        thing.pools = 1
+
+
+def test_a_wrong_value_is_told_as_numpy_tells_it() -> None:
+    row = made()[0]
     with pytest.raises(ValueError, match=r"could not convert|invalid literal"):
         row.pulls = "many"
 

@@ -51,8 +51,10 @@ class RecordArray(np.ndarray[Any, np.dtype[Any]]):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in (self.dtype.names or ()):
             self[name] = value
-        else:
+        elif hasattr(np.ndarray, name):
             super().__setattr__(name, value)
+        else:  # numpy would keep it beside the columns, and nobody would ever read it
+            raise _no_column(self, name)
 
 
 def _no_column(rows: Record | RecordArray, name: str) -> AttributeError:
