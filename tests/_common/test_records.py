@@ -10,13 +10,13 @@ import numba
 import numpy as np
 import pytest
 
-from driftbandits._common.records import Record, RecordArray, as_records
+from driftbandits._common.records import Record, Records, as_records
 from driftbandits.policies.base import records
 
 LAYOUT = np.dtype([("pulls", "i8"), ("total", "f8"), ("pair", "f8", 2)], align=True)
 
 
-def made() -> RecordArray:
+def made() -> Records:
     rows = as_records(np.zeros(3, LAYOUT))
     rows.pulls = [4, 5, 6]
     rows.pair[1] = 0.5, 0.25
@@ -64,7 +64,7 @@ def test_copies_are_records(same: Any) -> None:
     rows = made()
     again = same(rows)
     again[0].pulls = 77
-    assert type(again) is RecordArray
+    assert type(again) is Records
     assert type(again[0]) is Record
     assert again.pulls.tolist() == [77, 5, 6]
     assert rows[0].pulls == 4

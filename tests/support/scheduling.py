@@ -39,8 +39,9 @@ def group(nodeid: str) -> str:
     return next((word for word in parameters if word in db.POLICIES), FILES.get(PurePath(file).stem, file))
 
 
+MYPY = "tests/project/check_code.py"
 LONGEST = (
-    "tests/project/check_code.py",
+    MYPY,
     "tests/project/test_site.py",
     "tests/research/test_reproduce.py",
     "tests/project/test_docs.py",
@@ -59,14 +60,14 @@ LONGEST = (
 """Files that take longest: one that begins last keeps one process busy while the other has nothing left to do."""
 
 
-WAITING = (LONGEST[0], "tests/service/", "tests/store/", "tests/client/", "tests/cli/", "tests/research/test_report.py")
+WAITING = (MYPY, "tests/service/", "tests/store/", "tests/client/", "tests/cli/", "tests/research/test_report.py")
 """Files, and folders of files, that wait more than others."""
 
 
 def turn(group: str, process: str) -> int:
     """When a group's turn is in a process; ``min`` takes the first of equals: xdist has those with most tests there."""
     if process == "gw2" and group.startswith(WAITING):
-        return -2 - (group == LONGEST[0])
+        return -3 if group == MYPY else -2
     if group in db.POLICIES:
         return -1
     return LONGEST.index(group) if group in LONGEST else len(LONGEST)

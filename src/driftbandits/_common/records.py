@@ -40,7 +40,7 @@ class Record(np.void):  # type: ignore[misc]  # numpy lets it be done, and does 
             raise _no_column(self, name) from None
 
 
-class RecordArray(np.ndarray[Any, np.dtype[Any]]):
+class Records(np.ndarray[Any, np.dtype[Any]]):
     """Rows; an attribute is a whole column of them."""
 
     def __getattr__(self, name: str) -> Any:
@@ -57,10 +57,10 @@ class RecordArray(np.ndarray[Any, np.dtype[Any]]):
             raise _no_column(self, name)
 
 
-def _no_column(rows: Record | RecordArray, name: str) -> AttributeError:
+def _no_column(rows: Record | Records, name: str) -> AttributeError:
     return AttributeError(f"a record of {', '.join(rows.dtype.names or ())} has no column {name!r}")
 
 
-def as_records(rows: np.ndarray[Any, Any]) -> RecordArray:
+def as_records(rows: np.ndarray[Any, Any]) -> Records:
     """The same memory, with columns as attributes."""
-    return rows.view(np.dtype((Record, rows.dtype))).view(RecordArray)
+    return rows.view(np.dtype((Record, rows.dtype))).view(Records)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_whole, shown
 from driftbandits._common.notebook import html_facts
-from driftbandits._common.records import Record, RecordArray, as_records
+from driftbandits._common.records import Record, as_records
+from driftbandits._common.records import Records as Records
 from driftbandits._compile.kernels import Compiled
 from driftbandits._compile.player import ENDLESS, Stage
 from driftbandits.errors import InputError
@@ -24,8 +25,6 @@ ARMS_CHANGE = {
     "told": "it is told beforehand which arm is best, among those that are there",
 }
 """What a policy does when arms come and go."""
-
-Records: TypeAlias = RecordArray
 
 
 class State(Protocol):
@@ -171,7 +170,7 @@ def records(length: int, **columns: str) -> Records:
     array([0, 1, 0])
     """
     for name in columns:
-        if hasattr(Record, name) or hasattr(RecordArray, name):
+        if hasattr(Record, name) or hasattr(Records, name):
             raise InputError(f"a column cannot be called {name!r}: numpy's records use that name for themselves")
     length = check_whole("length", length, 0, FOREVER)
     try:
