@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits._compile import kernels
+from driftbandits._compile import entries
 from driftbandits._compile.digest import code_digest
-from driftbandits._compile.kernels import _kernels_digest
+from driftbandits._compile.kernels import kernels_digest
 
 MODULE = """
 from dataclasses import dataclass
@@ -193,7 +193,7 @@ def test_the_digest_does_not_see_what_only_has_the_name_of_a_column() -> None:
 def test_every_kernel_of_every_class_is_part_of_the_cache_key(verb: str) -> None:
     def key(number: int) -> Any:
         owner = type("Edited", (), {verb: eval(f"lambda self: {number}")})
-        return _kernels_digest(owner)
+        return kernels_digest(owner)
 
     assert key(1) == key(1)
     assert key(1) != key(2)
@@ -355,7 +355,8 @@ def test_a_policy_must_be_a_dataclass() -> None:
 def test_where_nothing_may_be_written_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a read-only container: numba finds no place for its cache, and says so with a RuntimeError."""
     monkeypatch.setattr(numba.core.caching.CompileResultCacheImpl, "_locator_classes", [])
-    monkeypatch.setattr(kernels, "_dispatcher", functools.cache(kernels._dispatcher.__wrapped__))
+    monkeypatch.setattr(entries, "_entries", {})
+    monkeypatch.setattr(entries, "_dispatcher", functools.cache(entries._dispatcher.__wrapped__))
     played = db.simulate({"it": db.RoundRobin()}, db.instances.stationary(50), runs=1, progress=False)
     assert played.pulls["it"].sum() == 50
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-MACHINERY = ("kernels.py", "loops.py", "lowlevel.py", "sfc64.py")
+MACHINERY = ("entries.py", "kernels.py", "loops.py", "lowlevel.py", "sfc64.py")
 FOREIGN = ("numpy", "math", "numba")
 
 

@@ -1,4 +1,4 @@
-"""How code written once runs compiled and interpreted; with ``lowlevel``, the only file that knows numba.
+"""How code written once runs compiled and interpreted; with ``entries`` and ``lowlevel``, all that knows numba.
 
 A policy (or a noise model) is an ordinary frozen dataclass. Its kernels are ordinary methods, written in the subset of
 Python that numba compiles. In compiled code ``self`` is a NamedTuple of the fields annotated ``float``, ``int`` or
@@ -28,11 +28,11 @@ import numpy as np
 from numba.core import types
 
 from driftbandits._common.checks import shown
-from driftbandits._compile.digest import Jitted, code_digest, machinery_digest, reached
-from driftbandits._compile.lowlevel import forget_machine_code, is_overloaded, layouts_known, overloaded
+from driftbandits._compile.digest import code_digest, reached
+from driftbandits._compile.lowlevel import forget_machine_code, is_overloaded, overloaded
 from driftbandits.errors import InputError, PolicyError
 
-_ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _NAMEDTUPLE: Any = namedtuple  # noqa: PYI024 - its fields are only known at run time
 _NUMBERS = {"float": float, "int": int, "bool": bool}
 _lock = threading.RLock()
@@ -64,7 +64,7 @@ def loop(function: F) -> F:
 
     It may call kernels of its own file only: the cache notices when that file changes, and no other.
     """
-    return numba.njit(cache=True, **_ENTRY_OPTIONS)(function)  # type: ignore[no-any-return]
+    return numba.njit(cache=True, **ENTRY_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 class Compiled:
@@ -77,7 +77,7 @@ class Compiled:
     def numbers_class(cls) -> Any:
         """The class that stands for ``self``: a new one whenever the code of the kernels is no longer the same."""
         with _lock:
-            digest = _kernels_digest(cls)
+            digest = kernels_digest(cls)
             if not is_ours(cls):
                 _forget_what_changed(cls)
             if "Numbers" not in cls.__dict__ or cls.Numbers.digest != digest:
@@ -128,17 +128,17 @@ def _type_name(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
 
 
-def _kernels(owner: type) -> list[Any]:
+def kernels_of(owner: type) -> list[Any]:
     return [getattr(owner, name) for name in ("select", "update", "settle", "draw") if hasattr(owner, name)]
 
 
-def _kernels_digest(owner: type) -> str:
-    return _digest_of_ours(owner) if is_ours(owner) else code_digest(_kernels(owner))
+def kernels_digest(owner: type) -> str:
+    return _digest_of_ours(owner) if is_ours(owner) else code_digest(kernels_of(owner))
 
 
 @functools.cache
 def _digest_of_ours(owner: type) -> str:
-    return code_digest(_kernels(owner))
+    return code_digest(kernels_of(owner))
 
 
 _digests: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -147,7 +147,7 @@ _digests: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 def _forget_what_changed(owner: type) -> None:
     """A constant may have changed since another class, such as this one in an earlier cell, had helpers compiled."""
-    for item in reached(_kernels(owner)):
+    for item in reached(kernels_of(owner)):
         if isinstance(item, FunctionType) and is_overloaded(item):
             digest = code_digest([item])
             if _digests.setdefault(item, digest) != digest:
@@ -305,101 +305,3 @@ def _blame(fault: Any, step: Any, arm: Any, reward: Any, answer: Any) -> Any:
 
         return impl
     return blame
-
-
-# Entry points: compiled loops, the only functions that numba caches on disk.
-
-
-@functools.cache
-def _dispatcher(maker: Callable[[str], Any], owners: tuple[type, ...], digest: str, checked: bool) -> Any:
-    function = maker(digest)
-    # A cache file of its own for each set of classes: a user's module that has since vanished can't spoil others.
-    function.__qualname__ = function.__name__ + "".join(f"-{owner.__module__}.{owner.__qualname__}" for owner in owners)
-    importable = all(owner.__module__ != "__main__" and "<locals>" not in owner.__qualname__ for owner in owners)
-    try:
-        return numba.njit(cache=importable, boundscheck=checked, **_ENTRY_OPTIONS)(function)
-    except RuntimeError:  # no folder may be written, as in a read-only container: compiled for this process alone
-        return numba.njit(boundscheck=checked, **_ENTRY_OPTIONS)(function)
-
-
-UNCHECKED = frozenset({"as_strided", "carray", "farray"})
-"""Ways to memory that numba does not check even when it is told to check indices; ``lowlevel`` refuses ``flat``."""
-
-
-def _refuse_unchecked(owners: tuple[type, ...]) -> None:
-    """What numba.njit compiles is not checked with its caller, and may write anywhere; nor are some of its arrays."""
-    for owner in owners:
-        for item in reached(_kernels(owner)):
-            if isinstance(item, Jitted):
-                raise PolicyError(
-                    f"{owner.__name__} calls {item.function.__name__}, which numba.njit compiles without a check of "
-                    f"its indices: write @driftbandits.kernel above it in place of @numba.njit{_begins(item.function)}"
-                )
-            unsafe = UNCHECKED.intersection(item.__code__.co_names) if isinstance(item, FunctionType) else ()
-            if unsafe:
-                raise PolicyError(
-                    f"{owner.__name__}: {item.__qualname__} uses {min(unsafe)}, whose indices numba can't check; "
-                    f"write it with array elements, as in array[index]{_begins(item)}"
-                )
-
-
-def _begins(function: FunctionType) -> str:
-    return f"\n  {function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
-
-
-def entry(
-    maker: Callable[[str], Any], owners: tuple[type, ...], arguments: tuple[Any, ...], checked: bool
-) -> Callable[..., Any]:
-    """The loop that ``maker`` (of ``loops``) makes, compiled for arguments of the types of ``arguments``.
-
-    ``owners`` are the classes whose kernels it may reach: the policy's, and for ``advance`` the noise's. If ``checked``
-    every index is compared with the length of its array, and IndexError raised. What comes back is the C function
-    itself. It does not look at the types of what it is given, since for record arrays that look takes longer than the
-    work; the caller must pass the same types again.
-    """
-    digests = tuple(_kernels_digest(owner) for owner in owners)
-    key = (maker, owners, digests, checked, layouts_known(), *map(_form, arguments))
-    found = _entries.get(key)
-    if found is None:
-        found = _entries[key] = _compiled_entry(maker, owners, digests, arguments, checked)
-    return found
-
-
-_entries: dict[Any, Callable[..., Any]] = {}
-"""By all that they depend on. To ask numba for the types of a State takes longer than a hundred steps."""
-
-
-def _form(argument: Any) -> Any:
-    """What numba's type of an argument depends on."""
-    if isinstance(argument, tuple):
-        return type(argument), *map(_form, argument)
-    if isinstance(argument, np.ndarray):
-        return type(argument), argument.dtype, argument.ndim, argument.flags.num
-    return type(argument)
-
-
-def _compiled_entry(
-    maker: Callable[[str], Any],
-    owners: tuple[type, ...],
-    digests: tuple[str, ...],
-    arguments: tuple[Any, ...],
-    checked: bool,
-) -> Callable[..., Any]:
-    if checked:
-        _refuse_unchecked(owners)
-    # Machine code knows the fields of a policy and of a State by their places, which an edit may change.
-    places = str([getattr(argument, "_fields", ()) for argument in arguments])
-    digest = code_digest([maker, machinery_digest(), *digests, places, str(checked), str(layouts_known())])
-    dispatcher = _dispatcher(maker, owners, digest, checked)
-    types_given = tuple(numba.typeof(argument) for argument in arguments)
-    try:
-        return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]
-    except numba.core.errors.NumbaError:
-        # numba remembers what failed: a helper that has since been marked with @kernel would be refused for ever.
-        forget_machine_code()
-        dispatcher._compiler._failed_cache.clear()
-        raise
-    except Exception:  # whatever reading it may raise
-        # The cache on disk is damaged, or names a State's class that has since been renamed or moved: start a new one.
-        dispatcher._cache.flush()
-        return dispatcher.compile(types_given) or dispatcher  # type: ignore[no-any-return]

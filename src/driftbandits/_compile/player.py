@@ -16,8 +16,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
+from driftbandits._compile.entries import entry
 from driftbandits._compile.faults import compile_fault, kernel_fault
-from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, entry, is_ours
+from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, is_ours
 from driftbandits._compile.loops import (
     COUNT_FROM_NOW,
     WRONG_ARM,
