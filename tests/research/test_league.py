@@ -22,7 +22,7 @@ from driftbandits.research.league.delays import SETTINGS, play_delays
 from driftbandits.research.league.league import League, delays, league, quantiles
 from driftbandits.research.league.matches import ABRUPT, DRIFTING, JUMPS, KINDS, REAL, STATIONARY, asked, matches, told
 from driftbandits.research.league.play import play, run_table
-from driftbandits.research.league.quantiles import play_quantiles, worse
+from driftbandits.research.league.quantiles import play_quantiles, ratio_interval, worse
 from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
 from driftbandits.research.league.standings import OURS, best_single, mean_regrets, standings
 from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
@@ -165,9 +165,32 @@ def test_quantiles_are_those_of_the_leagues_runs(small: tuple[League, Path], tmp
     assert pl.read_csv(tmp_path / "quantiles.csv").shape == table.shape
     runs = small[0].runs.filter(policy="AutoTS", instance="clicks")["regret"]
     assert table.filter(instance="clicks")["AutoTS p50"].item() == pytest.approx(runs.mean())
-    worst = pl.DataFrame({"instance": ["a", "b"], "AutoUCB p95": [1.0, 3.0], "AutoTS p95": [2.0, 2.0]})
-    assert worse(worst) == ["b"]
-    assert worse(worst.drop("AutoUCB p95")) == []
+    assert table["low"].is_nan().all()  # two runs tell nothing
+    assert not worse(table)["clear"].any()
+
+
+def test_bad_runs_are_worse_only_where_the_interval_says_so() -> None:
+    columns = {"ratio": [0.8, 1.4, 1.1, 1.5, math.nan], "low": [0.7, 1.2, 0.9, math.nan, math.nan]}
+    found = worse(pl.DataFrame({"instance": ["a", "b", "c", "d", "e"], **columns}))
+    assert found.select("instance", "clear").rows() == [("b", True), ("c", False), ("d", False)]
+    assert worse(pl.DataFrame({"instance": ["a"], "AutoTS p95": [2.0]})).is_empty()
+
+
+def test_the_interval_of_bad_runs_holds_their_ratio_as_often_as_it_says() -> None:
+    """Of 100 intervals of a ratio that is 1, 2.5 should miss it on each side: 14 would be by chance once in 10^6."""
+    rng, above, below, clear = np.random.default_rng(4), 0, 0, 0
+    for _ in range(100):
+        shared = rng.exponential(size=200)  # the noise that both policies meet
+        first, second = shared + rng.exponential(size=200), shared + rng.exponential(size=200)
+        _, low, high = ratio_interval(first, second)
+        above, below, clear = above + (low > 1), below + (high < 1), clear + (1.5 * low > 1)
+    assert above < 14
+    assert below < 14
+    assert clear > 80
+    ratio, low, high = ratio_interval(first, np.zeros(200))
+    assert ratio == np.inf
+    assert np.isnan(low)
+    assert np.isnan(high)
 
 
 def test_late_rewards_in_the_league(small: tuple[League, Path]) -> None:

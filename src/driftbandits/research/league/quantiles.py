@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
+from driftbandits._common.intervals import LEVEL
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import Match, matches
 from driftbandits.research.report.parts import Part, Settings
@@ -24,12 +27,18 @@ WHO = ("AutoUCB", "AutoTS")
 MANY_RUNS = 200
 SECONDS_PER_RUN = 0.03
 """About what these policies take for a run on two arms; only the time left depends on it."""
+RATIO = ("ratio", "low", "high")
+HIGH = 0.95
+RESAMPLES = 2_000
+LEAST_RUNS = 40
+"""With fewer, at most one run in a resample lies above the 95th percentile, and the interval means nothing."""
 
 
 def play_quantiles(settings: Settings, out: Path, workers: int | None = None, again: bool = False) -> pl.DataFrame:
     """One row a match, with each policy's median and 95th percentile of the regret over ``settings.runs`` runs.
 
-    The seed is the league's, and so are its first runs. A call that was stopped goes on from its files.
+    ``ratio`` is the first policy's 95th percentile over the second's, and ``low`` and ``high`` are its interval. The
+    seed is the league's, and so are its first runs. A call that was stopped goes on from its files.
     """
     import polars as pl
 
@@ -47,14 +56,17 @@ def play_quantiles(settings: Settings, out: Path, workers: int | None = None, ag
     return pl.DataFrame(rows)
 
 
-def worse(table: pl.DataFrame) -> list[str]:
-    """The instances on which the first policy's 95th percentile is above the second's; none if either did not play."""
+def worse(table: pl.DataFrame) -> pl.DataFrame:
+    """The rows in which the first policy's 95th percentile is above the second's; none if either did not play.
+
+    Column ``clear`` tells whether the whole interval of their ratio is above 1.
+    """
     import polars as pl
 
-    first, second = (f"{name} p95" for name in WHO)
-    if not {first, second} <= set(table.columns):
-        return []
-    return table.filter(pl.col(first) > pl.col(second))["instance"].to_list()
+    if "ratio" not in table.columns:
+        return pl.DataFrame(schema={"instance": pl.String, "clear": pl.Boolean})
+    above = table.filter(pl.col("ratio").fill_nan(0.0) > 1)  # for polars what is no number is larger than any
+    return above.with_columns(clear=pl.col("low").fill_nan(0.0) > 1)
 
 
 def _part(match: Match, settings: Settings) -> Part:
@@ -75,6 +87,27 @@ def _work(match: Match) -> Callable[[Settings, int | None, Path], Simulation]:
 def _numbers(result: Simulation) -> dict[str, float]:
     found: dict[str, float] = {}
     for policy, regret in result.regret.items():
-        median, high = np.quantile(regret[:, -1], (0.5, 0.95))
+        median, high = np.quantile(regret[:, -1], (0.5, HIGH))
         found |= {f"{policy} p50": float(median), f"{policy} p95": float(high)}
+    if set(WHO) <= set(result.regret):
+        found |= zip(RATIO, ratio_interval(*(result.regret[name][:, -1] for name in WHO)), strict=True)
     return found
+
+
+def ratio_interval(first: Array, second: Array) -> tuple[float, float, float]:
+    """The ratio of two policies' 95th percentiles and its 95 % interval: a bootstrap over runs.
+
+    Runs are drawn in pairs, since both policies met the same noise in them. With fewer than 40 runs the ends are not a
+    number.
+
+    >>> runs = np.arange(1.0, 201.0)
+    >>> [round(number, 2) for number in ratio_interval(2 * runs, runs)]
+    [2.0, 2.0, 2.0]
+    """
+    count = len(first)
+    drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES if count >= LEAST_RUNS else 0, count))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a regret of 0
+        ratio = float(np.quantile(first, HIGH) / np.quantile(second, HIGH))
+        ratios = np.quantile(first[drawn], HIGH, axis=1) / np.quantile(second[drawn], HIGH, axis=1)
+        low, high = np.quantile(ratios, ((1 - LEVEL) / 2, (1 + LEVEL) / 2)) if len(ratios) else (math.nan, math.nan)
+    return ratio, float(low), float(high)
