@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
-from driftbandits.instances.noise import Bernoulli, Gaussian
+from driftbandits.instances.noise import Gaussian
 from driftbandits.live.session import Session
 from driftbandits.policies import (
     GLRUCB,
@@ -76,8 +76,8 @@ def test_it_is_what_a_session_does(name: str) -> None:
 
 def test_without_delays_it_is_simulate_and_compiled_is_interpreted() -> None:
     policies = {"any order": AutoTS(), "in turn": Doubling(GLRUCB(20))}
-    usual = simulate(policies, INSTANCE, Bernoulli(), runs=2, seed=3, workers=1, progress=False)
-    found = late_regret(policies, INSTANCE, Bernoulli(), runs=2, seed=3, workers=2)
+    usual = simulate(policies, INSTANCE, Gaussian(0.5), runs=2, seed=3, workers=1, progress=False)
+    found = late_regret(policies, INSTANCE, Gaussian(0.5), runs=2, seed=3, workers=2)
     for name, policy in policies.items():
         assert found[name].tolist() == usual.regret[name][:, -1].tolist()
         for delay, bundle in ((7, 1), (0, 8), (11, 4)):
