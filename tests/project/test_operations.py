@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from subprocess import PIPE
 import pytest
 
 import systems
+from ports import free_port
 from waiting import INTERPRETED, PATIENCE, group
 
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -23,9 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 @systems.signals
 @pytest.mark.skipif(not (shutil.which("curl") and shutil.which("bash")), reason="needs curl and bash")
 def test_operations_word_by_word(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     commands = "\n".join(re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M))
     assert commands.count("8000") >= 4
     script = f"set -e\n{commands.replace('8000', port)}"

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ import reference
 from blocks import BlockError, outputs, run_page
 from facts import PROVED, glance
 from formulas import display, find, typeset, unicode
+from ports import free_port
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,11 +91,20 @@ RUN = sorted(
     if (name := path.relative_to(ROOT / "docs").as_posix()).startswith(hooks.RUN)
 )
 
+PORT = "8917"
+"""Of the service on the page about live decisions."""
+
 
 @pytest.mark.parametrize("name", RUN)
 def test_every_page_runs_whose_code_the_site_runs(name: str) -> None:
     text = page(name)
-    assert len(outputs(text)) == len(re.findall(r"^```(?:python|console)$", text, re.M))
+    with socket.socket() as another:
+        if PORT in text:  # another program may use it, such as these tests in another folder
+            with suppress(OSError):
+                another.bind(("127.0.0.1", int(PORT)))
+                another.listen()
+            text = text.replace(PORT, str(free_port()))
+        assert len(outputs(text)) == len(re.findall(r"^```(?:python|console)$", text, re.M))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from debian import found_or_installed
+from ports import free_port
 from waiting import wait_until
 
 # The server ends with whoever holds the other end of its standard input, even one killed with -9.
@@ -43,7 +43,7 @@ class Server:
             shutil.chown(folder, self.user, self.user)
         options = ("-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         _run([f"{binaries}/initdb", "-D", folder, *options], self.user)
-        self.port, self._restarted = _free_port(), False
+        self.port, self._restarted = free_port(), False
         self._process = subprocess.Popen(
             ["sh", "-c", UNTIL_INPUT_ENDS, binaries, folder, str(self.port), "on" if fsync else "off"],
             stdin=subprocess.PIPE,
@@ -133,9 +133,3 @@ def _run(command: list[str], user: str | None) -> None:
     done = subprocess.run(command, capture_output=True, text=True, **_as(user))
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

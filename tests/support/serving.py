@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from ports import free_port
 from waiting import wait_until
 
 
@@ -26,9 +26,7 @@ class Process:
     """``driftbandits serve`` on a port of its own; after a kill, ``start`` it again at the same place."""
 
     def __init__(self, store: str, **settings: object) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._settings = {"store": store, "port": self.port, "log_level": "error", "auth": False, **settings}
         self.start()
