@@ -22,7 +22,7 @@ from driftbandits.research.league.delays import SETTINGS, play_delays
 from driftbandits.research.league.league import League, delays, league, quantiles
 from driftbandits.research.league.matches import ABRUPT, DRIFTING, JUMPS, KINDS, REAL, STATIONARY, asked, matches, told
 from driftbandits.research.league.play import play, run_table
-from driftbandits.research.league.quantiles import play_quantiles, ratio_interval, worse
+from driftbandits.research.league.quantiles import bad_runs, play_quantiles, ratio_interval, worse
 from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
 from driftbandits.research.league.standings import OURS, best_single, mean_regrets, standings
 from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
@@ -171,8 +171,15 @@ def test_quantiles_are_those_of_the_leagues_runs(small: tuple[League, Path], tmp
 
 def test_bad_runs_are_worse_only_where_the_interval_says_so() -> None:
     columns = {"ratio": [0.8, 1.4, 1.1, 1.5, math.nan], "low": [0.7, 1.2, 0.9, math.nan, math.nan]}
-    found = worse(pl.DataFrame({"instance": ["a", "b", "c", "d", "e"], **columns}))
-    assert found.select("instance", "clear").rows() == [("b", True), ("c", False), ("d", False)]
+    table = pl.DataFrame(
+        {"instance": ["a", "b", "c", "d", "e"], **columns, "high": [1.0, 1.6, 1.2, math.nan, math.nan]}
+    )
+    assert worse(table).select("instance", "clear").rows() == [("b", True), ("c", False), ("d", False)]
+    assert bad_runs(table, 200) == [
+        "AutoUCB's 95th percentile is 1.40 of AutoTS's on b, 1.20 to 1.60",
+        "AutoUCB's 95th percentile is 1.10 of AutoTS's on c, 0.90 to 1.20, which 200 runs can't tell from 1",
+        "AutoUCB's 95th percentile is 1.50 of AutoTS's on d, which 200 runs can't tell from 1",
+    ]
     assert worse(pl.DataFrame({"instance": ["a"], "AutoTS p95": [2.0]})).is_empty()
 
 

@@ -90,7 +90,7 @@ def _delays(runs: int, seed: int, out: Path, workers: int | None, again: bool, h
 def _quantiles(runs: int | None, seed: int, out: Path, workers: int | None, again: bool, horizon: int) -> None:
     from driftbandits._common.tables import print_table
     from driftbandits.research.league.league import quantiles
-    from driftbandits.research.league.quantiles import MANY_RUNS, RATIO, worse
+    from driftbandits.research.league.quantiles import MANY_RUNS, RATIO, bad_runs
 
     runs = MANY_RUNS if runs is None else runs
     table = quantiles(runs, seed, out, workers=workers, again=again, horizon=horizon)
@@ -98,12 +98,10 @@ def _quantiles(runs: int | None, seed: int, out: Path, workers: int | None, agai
         table,
         f"Median and 95th percentile of the regret: T = {horizon:,}, {runs:,} runs, seed {seed}",
         {"instance": ""} | {column: ".2f" if column in RATIO else ",.0f" for column in table.columns[2:]},
-        caption="ratio: AutoUCB's 95th percentile over AutoTS's; low, high: its 95 % interval, a bootstrap over runs",
+        caption="ratio: AutoUCB's 95th percentile over AutoTS's; low, high: its 95 % interval, a bootstrap over runs (40 at least)",
     )
-    for row in worse(table).iter_rows(named=True):
-        interval = "{ratio:.2f} of it, {low:.2f} to {high:.2f}".format(**row)
-        told = "" if row["clear"] else f", which {runs:,} runs can't tell from 1"
-        print(f"AutoUCB's 95th percentile is above AutoTS's on {row['instance']}: {interval}{told}")
+    for sentence in bad_runs(table, runs):
+        print(sentence)
     print(f"wrote {out / 'quantiles.csv'}")
 
 

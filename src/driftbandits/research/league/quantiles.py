@@ -69,6 +69,17 @@ def worse(table: pl.DataFrame) -> pl.DataFrame:
     return above.with_columns(clear=pl.col("low").fill_nan(0.0) > 1)
 
 
+def bad_runs(table: pl.DataFrame, runs: int) -> list[str]:
+    """A sentence on each instance where the first policy's 95th percentile is above the second's."""
+    first, second = WHO
+    said = []
+    for row in worse(table).iter_rows(named=True):
+        known = "" if math.isnan(row["low"]) else f", {row['low']:.2f} to {row['high']:.2f}"
+        doubt = "" if row["clear"] else f", which {runs:,} runs can't tell from 1"
+        said.append(f"{first}'s 95th percentile is {row['ratio']:.2f} of {second}'s on {row['instance']}{known}{doubt}")
+    return said
+
+
 def _part(match: Match, settings: Settings) -> Part:
     weight = SECONDS_PER_RUN * settings.runs * match.instance.n_arms / 2
     return Part("many-" + re.sub(r"[^a-z0-9]+", "-", match.name), match.kind, weight, _work(match))
