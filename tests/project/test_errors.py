@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 import driftbandits as db
-import postgres
 from commands import driftbandits
 from driftbandits.live.decisions import Asked
 from driftbandits.store import Store, StoreError, StoreUnavailableError, UnusableStoreError
 from in_process import serving
+from ports import free_port
 
 
 def test_all_errors_have_one_base() -> None:
@@ -39,7 +39,7 @@ def test_all_errors_have_one_base() -> None:
 
 def nowhere() -> str:
     """The URL of a server that does not answer."""
-    return f"postgresql://me:secret@127.0.0.1:{postgres._free_port()}/x"
+    return f"postgresql://me:secret@127.0.0.1:{free_port()}/x"
 
 
 def test_a_database_that_is_away_is_no_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import driftbandits as db
 import postgres
 from driftbandits.live.decisions import Outcome, Told
 from driftbandits.store import StoreError, database
+from ports import free_port
 
 # Refusals
 
@@ -51,7 +52,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_servers_that_do_not_answer_keep_the_password_secret() -> None:
     with pytest.raises(StoreError, match="refused") as caught:
-        db.Store(f"postgresql://me:secret@127.0.0.1:{postgres._free_port()}/x")
+        db.Store(f"postgresql://me:secret@127.0.0.1:{free_port()}/x")
     assert "secret" not in str(caught.value)
     with postgres.database() as url, pytest.raises(StoreError, match="does not exist"):
         db.Store(url + "0")
