@@ -91,19 +91,16 @@ RUN = sorted(
     if (name := path.relative_to(ROOT / "docs").as_posix()).startswith(hooks.RUN)
 )
 
-PORT = "8917"
-"""Of the service on the page about live decisions."""
-
 
 @pytest.mark.parametrize("name", RUN)
 def test_every_page_runs_whose_code_the_site_runs(name: str) -> None:
     text = page(name)
     with socket.socket() as another:
-        if PORT in text:  # another program may use it, such as these tests in another folder
+        for port in re.findall(r"--port (\d+)", text):  # another program may use it, as these tests in another folder
             with suppress(OSError):
-                another.bind(("127.0.0.1", int(PORT)))
+                another.bind(("127.0.0.1", int(port)))
                 another.listen()
-            text = text.replace(PORT, str(free_port()))
+            text = text.replace(port, str(free_port()))
         assert len(outputs(text)) == len(re.findall(r"^```(?:python|console)$", text, re.M))
 
 

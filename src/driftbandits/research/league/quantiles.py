@@ -31,7 +31,7 @@ RATIO = ("ratio", "low", "high")
 HIGH = 0.95
 RESAMPLES = 2_000
 LEAST_RUNS = 40
-"""With fewer, at most one run in a resample lies above the 95th percentile, and the interval means nothing."""
+"""With fewer, fewer than two of them lie above the 95th percentile, and an interval would say little."""
 
 
 def play_quantiles(settings: Settings, out: Path, workers: int | None = None, again: bool = False) -> pl.DataFrame:
