@@ -37,7 +37,7 @@ def test_a_path_prefix_works_for_page_and_api(prefix: str) -> None:
 def test_a_connection_is_closed_when_nothing_more_is_asked() -> None:
     from uvicorn import Config, Server
 
-    from driftbandits.service.core.connections import with_deadline
+    from driftbandits.service.core.connections import with_limits
 
     answered = 0
 
@@ -50,7 +50,7 @@ def test_a_connection_is_closed_when_nothing_more_is_asked() -> None:
 
     request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = Config(nothing, http=with_deadline(60), lifespan="off", log_config=None)
+        config = Config(nothing, http=with_limits(60), lifespan="off", log_config=None)
         config.timeout_keep_alive = 0.1  # type: ignore[assignment]
         server = Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -70,7 +70,7 @@ def test_a_connection_is_closed_when_nothing_more_is_asked() -> None:
 def test_half_a_request_is_not_waited_for() -> None:
     from uvicorn import Config, Server
 
-    from driftbandits.service.core.connections import with_deadline
+    from driftbandits.service.core.connections import with_limits
 
     async def nothing(scope: Any, receive: Any, send: Any) -> None:
         assert scope["path"] == "/whole"
@@ -78,7 +78,7 @@ def test_half_a_request_is_not_waited_for() -> None:
         await send({"type": "http.response.body"})
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = Server(Config(nothing, http=with_deadline(0.1), lifespan="off", log_config=None))
+        server = Server(Config(nothing, http=with_limits(0.1), lifespan="off", log_config=None))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         for sent in (b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: x\r\n", b"GET / HTTP/1.1\r\n"):

@@ -14,6 +14,7 @@ import pytest
 import uvicorn
 
 from driftbandits.service import Settings, create_app
+from driftbandits.service.core.connections import with_limits
 from driftbandits.service.core.held import Held
 from driftbandits.service.core.state import Service
 from driftbandits.store import Store
@@ -26,8 +27,8 @@ Found = TypeVar("Found")
 class Running:
     """A service, and a client that speaks to it."""
 
-    def __init__(self, service: Service, url: str, http: httpx.Client) -> None:
-        self.service, self.url, self.http = service, url, http
+    def __init__(self, service: Service, url: str, http: httpx.Client, server: uvicorn.Server) -> None:
+        self.service, self.url, self.http, self.server = service, url, http, server
 
     def create(self, id: str = "button", **declared: Any) -> str:
         """A new experiment's path."""
@@ -86,9 +87,10 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
     """A service on a free port, until the block ends; then it shuts down gracefully."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        gate = create_app(Settings(**{"store": store, "url": url, "auth": has_tokens(store), **settings}))
+        made = Settings(**{"store": store, "url": url, "auth": has_tokens(store), **settings})
+        gate, http = create_app(made), with_limits(made.request_timeout)
         config = uvicorn.Config(
-            gate, loop="auto", http="httptools", ws="none", lifespan="on", log_config=None, access_log=False
+            gate, loop="auto", http=http, ws="none", lifespan="on", log_config=None, access_log=False
         )
         server = uvicorn.Server(config)
         gate.app.state.stopping = lambda: server.should_exit
@@ -98,8 +100,8 @@ def serving(store: str = "sqlite://", **settings: Any) -> Iterator[Running]:
             wait_until(lambda: server.started or not thread.is_alive(), "the service to start", every=0.005)
             assert thread.is_alive(), "the service did not start"
             wait_until(lambda: gate.app.state.service.warming.done, "the default policy to be compiled", every=0.005)
-            with httpx.Client(base_url=url, timeout=PATIENCE) as http:
-                yield Running(gate.app.state.service, url, http)
+            with httpx.Client(base_url=url, timeout=PATIENCE) as client:
+                yield Running(gate.app.state.service, url, client, server)
         finally:
             server.should_exit = True
             thread.join(PATIENCE)

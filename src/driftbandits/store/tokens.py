@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from driftbandits.store.experiments import check_id
 from driftbandits.store.schema import tokens
 
 SCOPES = ("read", "write", "admin")
+SECRET = re.compile(r"db_[A-Za-z0-9_-]{43}")
+"""What secrets look like: nothing else need be looked for."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import structlog
 
 from driftbandits._common.extras import needs
 from driftbandits.errors import InputError
-from driftbandits.service.core.connections import with_deadline
+from driftbandits.service.core.connections import with_limits
 from driftbandits.service.core.logs import set_up_logs
 from driftbandits.service.core.settings import Settings, unknown_settings
 from driftbandits.service.http.access import auth_needed, first_token
@@ -57,7 +57,7 @@ def serve(settings: Settings) -> None:
     config = uvicorn.Config(
         front,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http=with_deadline(settings.request_timeout),
+        http=with_limits(settings.request_timeout),
         ws="none",
         lifespan="on",
         log_config=None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from functools import lru_cache
+from hashlib import sha256
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
@@ -14,11 +15,13 @@ from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.core.settings import Settings, is_loopback
 from driftbandits.service.http.headers import headers_of
 from driftbandits.store import AuditEntry, Store, Token
+from driftbandits.store.tokens import SECRET
 
 RANKS = {"read": 0, "write": 1, "admin": 2}
 FRESH = 5.0
 """Seconds for which a token is taken for what it was: so long a revoked one may go on."""
 MOST_CACHED = 10_000
+"""Good tokens that are remembered; no more than there are, so this is for those who have many."""
 FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
 """What proxies add to requests."""
 
@@ -63,7 +66,8 @@ class Access:
 
     def __init__(self, holdings: Holdings, needed: bool) -> None:
         self._holdings, self.needed = holdings, needed
-        self._known: dict[str, tuple[float, Token | None]] = {}
+        self._known: dict[bytes, tuple[float, Token]] = {}
+        """Good tokens, by a hash of the header that they came in."""
 
     async def check(self, request: HTTPConnection, scope: str, experiment: str | None = None) -> Token | None:
         """Its token, if it may do this; NoTokenError or ForbiddenError otherwise. None where no tokens are needed.
@@ -87,21 +91,7 @@ class Access:
                     "http://127.0.0.1, or create a token"
                 )
             return None
-        header = headers.get(b"authorization", b"").decode("latin-1")
-        kind, _, secret = header.partition(" ")
-        if kind.lower() != "bearer" or not secret:
-            raise NoTokenError("this needs a token: send the header 'Authorization: Bearer TOKEN'")
-        until, token = self._known.get(secret, (0.0, None))
-        if time.monotonic() > until:
-            token = await self._holdings.in_thread(self._holdings.store.token, secret)
-            if len(self._known) >= MOST_CACHED:
-                self._known.clear()
-            self._known[secret] = time.monotonic() + FRESH, token
-        if token is None:
-            raise NoTokenError(
-                "this token is unknown, was revoked or has ended, as driftbandits token list shows: driftbandits token "
-                "create makes a new one"
-            )
+        token = await self.token(request)
         if RANKS[token.scope] < RANKS[scope]:
             raise ForbiddenError(f"this needs a token of scope {scope}; {token.name!r} has scope {token.scope}")
         if token.experiments is not None and experiment != "":
@@ -110,6 +100,30 @@ class Access:
                 raise ForbiddenError(
                     f"the token {token.name!r} is for the experiments {', '.join(token.experiments)} only"
                 )
+        return token
+
+    async def token(self, request: HTTPConnection) -> Token:
+        """The good token that a request came with; NoTokenError if it has none."""
+        header = headers_of(request.scope).get(b"authorization", b"")
+        digest = sha256(header).digest()
+        known = self._known.get(digest)
+        if known is not None and time.monotonic() <= known[0]:
+            return known[1]
+        kind, _, secret = header.decode("latin-1").partition(" ")
+        if kind.lower() != "bearer" or not secret:
+            raise NoTokenError("this needs a token: send the header 'Authorization: Bearer TOKEN'")
+        token = None
+        if SECRET.fullmatch(secret):
+            token = await self._holdings.in_thread(self._holdings.store.token, secret)
+        if token is None:
+            self._known.pop(digest, None)
+            raise NoTokenError(
+                "this token is unknown, was revoked or has ended, as driftbandits token list shows: driftbandits token "
+                "create makes a new one"
+            )
+        if len(self._known) >= MOST_CACHED:
+            self._known.clear()
+        self._known[digest] = time.monotonic() + FRESH, token
         return token
 
 

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from driftbandits.errors import DriftbanditsError
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.core.settings import Settings
 from driftbandits.service.http.direct import Whole
@@ -23,11 +24,14 @@ from driftbandits.service.http.errors import refuse, refuse_for
 from driftbandits.service.http.headers import headers_of
 
 PREFIX = "/v1/experiments/"
+WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class Gate:
     """Wraps ``app``, and refuses bodies of more than ``most_body`` bytes, whatever their headers say.
+
+    Of someone without a token no body is read at all.
 
     A path may begin with the settings' ``root_path``, or come without it from a proxy that takes it off.
 
@@ -68,6 +72,12 @@ class Gate:
                 self._metrics.count_response(response.status_code)
                 await response(scope, receive, send)
                 self._metrics.time_request(verb, time.perf_counter() - began)
+                return
+        if path.startswith("/v1/") and scope["method"] not in WITHOUT_BODY:
+            try:
+                await self.app.state.service.access.check(Request(scope), "read", "")
+            except DriftbanditsError as error:
+                await self._respond(refuse_for(error, path), scope, receive, send)
                 return
         began = time.perf_counter()
 
