@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,10 +32,14 @@ class Driven:
 
     def __init__(self) -> None:
         app = FastAPI()
+        app.state.service = SimpleNamespace(access=self)
         add_error_handlers(app)
         app.post(LONG)(echo)
         self.metrics = Metrics()
         self.gate = Gate(app, Settings(most_body=MOST), self.metrics, {"tell": echo})
+
+    async def check(self, *_: object) -> None:
+        """Of the Access: everyone may."""
 
     def post(self, path: str, pieces: Sequence[bytes], declared: str | None = None) -> tuple[int, bytes]:
         """Status and body of the answer to a body that comes in pieces."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.cells import unescaped
 from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._common.frames import as_polars, is_frame
 from driftbandits.errors import InputError
@@ -86,7 +87,12 @@ def read_log(
         raise InputError(f"cannot read {file}: {what}; give the path of a log")
     if file.stat().st_size == 0:
         raise InputError(f"cannot read {file}: the file is empty; export the log again")
-    return _checked(_renamed(_frame(file), columns, str(file)), str(file))
+    frame = _renamed(_frame(file), columns, str(file))
+    if file.suffix.lower() == ".csv" and "arm" in frame.columns:
+        import polars as pl
+
+        frame = frame.with_columns(unescaped(pl.col("arm")))
+    return _checked(frame, str(file))
 
 
 def _renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, where: str) -> pl.DataFrame:

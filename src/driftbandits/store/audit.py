@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, insert, select
+from sqlalchemy import BigInteger, Connection, Select, insert, literal, select
 
 from driftbandits.store.database import Database
 from driftbandits.store.schema import audit
@@ -43,7 +43,7 @@ class Audit:
 
     def listed(self, after: int, limit: int) -> list[Deed]:
         """So many behind number ``after``."""
-        statement = select(audit).where(audit.c.number > after).order_by(audit.c.number).limit(limit)
+        statement = select(audit).where(audit.c.number > literal(after, BigInteger)).order_by(audit.c.number).limit(limit)
         return self._read(statement)
 
     def done_to(self, experiment: str, did: Collection[str], since: float, limit: int) -> list[Deed]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, false, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits._common.checks import check_drift, shown
@@ -150,9 +150,11 @@ class Experiments:
             record(connection, created.created, audit)
         return created
 
-    def listed(self, after: str, limit: int | None) -> list[Experiment]:
-        """So many behind the id ``after``, in the order of their ids."""
+    def listed(self, after: str, limit: int | None, only: Sequence[str] | None = None) -> list[Experiment]:
+        """So many behind the id ``after``, in the order of their ids; ``only`` has ids, or beginnings of ids with *."""
         statement = EVERYTHING.where(experiments.c.id > after).order_by(experiments.c.id).limit(limit)
+        if only is not None:
+            statement = statement.where(or_(false(), *map(_is_one_of, only)))
         with self._database.reading() as connection:
             return [_experiment(row) for row in connection.execute(statement)]
 
@@ -202,6 +204,12 @@ class Experiments:
 
     def _unknown(self, id: str) -> UnknownExperimentError:
         return UnknownExperimentError(f"there is no experiment {shown(id)} in {self._database.url}")
+
+
+def _is_one_of(pattern: str) -> ColumnElement[bool]:
+    """The id, or the beginning of ids that ends in *; LIKE would take small letters for large ones on SQLite."""
+    id, beginning = experiments.c.id, pattern.removesuffix("*")
+    return func.substr(id, 1, len(beginning)) == beginning if pattern.endswith("*") else id == pattern
 
 
 def _check_title(title: Any) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from sqlalchemy import and_, or_, select, text
 
+from driftbandits._common.cells import escaped
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN
@@ -25,6 +27,8 @@ ROWS = 2_000
 
 
 FORMATS = ("parquet", "csv", "jsonl")
+ROW_GROUP = 50_000
+"""Rows of a Parquet file that are in memory until they are written."""
 
 
 def export_log(
@@ -64,7 +68,11 @@ def export_log(
             raise
 
     table = register_io_source(source, schema=schema)
-    sinks: dict[str, Any] = {"parquet": table.sink_parquet, "csv": table.sink_csv, "jsonl": table.sink_ndjson}
+    sinks: dict[str, Callable[..., Any]] = {
+        "parquet": partial(table.sink_parquet, row_group_size=ROW_GROUP),
+        "csv": table.with_columns(escaped(pl.col("arm"))).sink_csv,
+        "jsonl": table.sink_ndjson,
+    }
     try:
         sinks[format](to, engine="streaming")
     except Exception:

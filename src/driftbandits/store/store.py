@@ -127,9 +127,14 @@ class Store:
         session = Session(policy, arms, seed, **declared, explore=explore, sticky=sticky, late=late)
         return self._experiments.create(id, session, title, drift, keep, answer, audit)
 
-    def experiments(self, after: str = "", limit: int | None = None) -> list[Experiment]:
-        """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on."""
-        return self._experiments.listed(after, limit)
+    def experiments(
+        self, after: str = "", limit: int | None = None, only: Sequence[str] | None = None
+    ) -> list[Experiment]:
+        """All experiments in the order of their ids; with ``after`` and ``limit``, so many from there on.
+
+        ``only``: ids, or beginnings of ids that end in "*", as a token has them; None for all.
+        """
+        return self._experiments.listed(after, limit, only)
 
     def experiment(self, id: str) -> Experiment:
         """One experiment; UnknownExperimentError if there is none of that id."""
@@ -310,9 +315,20 @@ class Store:
         since = check_whole("since", since, 0)
         return export_file(self._database, self._log, self.experiment(id), path, shown, since=since)
 
-    def stream(self, id: str, format: str, to: IO[bytes], since: int = 0) -> int:
-        """As ``export``, in the format "parquet", "csv" or "jsonl" to an open file, page by page as it is read."""
-        return export_log(self._database, self._log, self.experiment(id), to, format, since=since)
+    def stream(
+        self,
+        id: str,
+        format: str,
+        to: IO[bytes],
+        since: int = 0,
+        shown: Callable[[int], None] = lambda rows: None,
+    ) -> int:
+        """As ``export``, in the format "parquet", "csv" or "jsonl" to an open file, page by page as it is read.
+
+        The next page is read when ``shown`` returns, and not before; ``to.write`` should not wait for long, since all
+        exports of a process share the threads that call it.
+        """
+        return export_log(self._database, self._log, self.experiment(id), to, format, shown, since=since)
 
     # What a service keeps: answers under idempotency keys, the dashboard's views, tokens
 

@@ -57,7 +57,7 @@ class Holdings:
     def _add_gauges(self) -> None:
         gauge = self._metrics.gauge
         gauge("lease_seconds", "How long a lease lasts.", lambda: self.store.lease)
-        gauge("lease_age_seconds", "Since leases were renewed.", lambda: self.store.clock() - self.leases.renewed)
+        gauge("lease_age_seconds", "Since leases were renewed.", lambda: time.monotonic() - self.leases.renewed)
         gauge("staged_experiments", "Experiments with events for the next commit.", self.committer.count_staged)
         gauge("waiting_requests", "Requests that wait for a commit.", self.committer.count_waiting)
         gauge("writing_seconds", "Since when the present commit runs.", self.committer.seconds_writing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 
 from driftbandits.service.core.held import Held
@@ -18,7 +19,7 @@ class Leases:
         self._store, self._held, self._lost = store, held, lost
         self._loop = asyncio.get_running_loop()
         self._ended = threading.Event()
-        self.renewed = self._store.clock()
+        self.renewed = time.monotonic()
         self._thread = threading.Thread(target=self._renew_for_ever, daemon=True, name="leases")
         self._thread.start()
 
@@ -36,7 +37,7 @@ class Leases:
         by_writer = {held.writer: held for held in self._held()}
         try:
             taken = self._store.renew(by_writer)
-            self.renewed = self._store.clock()
+            self.renewed = time.monotonic()
         except StoreError as error:
             rarely("leases not renewed", error=str(error))
             return

@@ -21,6 +21,7 @@ from driftbandits.service.http.access import Access
 from driftbandits.service.http.answers import LONGEST_KEY, Answers, digest_of
 from driftbandits.service.http.exports import Exports
 from driftbandits.service.http.headers import headers_of
+from driftbandits.service.http.streams import Shares
 from driftbandits.store import Answer, AuditEntry, Store, Token
 
 
@@ -35,6 +36,7 @@ class Service:
     answers: Answers
     access: Access
     exports: Exports
+    streams: Shares
     probe: Probe
     warming: Warming
     overview: Overview
@@ -73,12 +75,6 @@ async def admit(request: HTTPConnection, scope: str, experiment: str | None = No
     service: Service = request.app.state.service
     request.scope["token"] = await service.access.check(request, scope, experiment)
     return service
-
-
-def may_see(request: HTTPConnection, experiment: str) -> bool:
-    """Whether the token of a request that was admitted is for that experiment."""
-    token: Token | None = request.scope["token"]
-    return token is None or token.is_for(experiment)
 
 
 def audited(request: HTTPConnection, did: str, experiment: str, details: Any = None) -> AuditEntry:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from driftbandits.errors import DriftbanditsError
 from driftbandits.service.core.held import Held
@@ -23,6 +23,7 @@ from driftbandits.service.dashboard.timeline import alarm_entries, timeline
 from driftbandits.service.dashboard.view_json import Cursor, view_json
 from driftbandits.service.http.errors import refuse_for
 from driftbandits.service.http.experiments import show
+from driftbandits.service.http.streams import Stream
 from driftbandits.store import Token
 
 STATIC = Path(__file__).parent / "static"
@@ -49,6 +50,8 @@ TICK = 0.5
 """Seconds between two checks for what the page does not have yet."""
 CHECK_EVERY = 4
 """Ticks between two looks at whether the token is still good, and at the overview."""
+MOST_EACH = 300
+"""Streams of one token at a time: pages that are open."""
 BEAT = 1.0
 """Seconds of silence after which the page is told that the connection lives; after three of them it says silent."""
 
@@ -88,8 +91,9 @@ async def live(
 ) -> Response:
     """All about one experiment, or a little of all, as server-sent events, for as long as anyone listens."""
     service = await admit(request, "read", experiment)
-    stream = _events(request, service, experiment, span)
-    return StreamingResponse(_with_beats(stream), headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
+    end = service.streams.take(request.scope["token"])
+    events = _with_beats(_events(request, service, experiment, span))
+    return Stream(events, end, headers={"Cache-Control": "no-store"}, media_type="text/event-stream")
 
 
 @router.get("/v1/live/timeline")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from driftbandits.errors import InputError
 from driftbandits.service.core.holdings import Holdings
-from driftbandits.store import Answer
+from driftbandits.store import Answer, Token
 
 LONGEST_KEY = 255
 
@@ -37,14 +37,14 @@ class Answers:
         where = scope, key
         if where in self._under_way:
             before, future = self._under_way[where]
-            _check_same(key, before, digest)
+            _check_same(before, digest)
             return await asyncio.shield(future)
         future = asyncio.get_running_loop().create_future()
         self._under_way[where] = digest, future
         try:
             found = await self._look_up(where)
             if found is not None:
-                _check_same(key, found.digest, digest)
+                _check_same(found.digest, digest)
             response = await do() if found is None else found.response
         except BaseException as error:
             future.set_exception(error if isinstance(error, Exception) else ConnectionError("stopped"))
@@ -84,8 +84,13 @@ def digest_of(path: str, body: bytes) -> str:
     return hashlib.sha256(b"%s\0%s" % (path.encode(), body)).hexdigest()
 
 
-def _check_same(key: str, before: str, now: str) -> None:
+def key_of(token: Token | None, key: str) -> str:
+    """Under which the answer to one token is kept: another one with the same key must not learn it."""
+    return hashlib.sha256(b"%s\0%s" % (("" if token is None else token.name).encode(), key.encode())).hexdigest()
+
+
+def _check_same(before: str, now: str) -> None:
     if before != now:
         raise ReusedKeyError(
-            f"the Idempotency-Key {key!r} was used for another request before: take a new key for every request"
+            "this Idempotency-Key was used for another request before: take a new key for every request"
         )

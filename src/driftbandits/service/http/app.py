@@ -28,6 +28,7 @@ from driftbandits.service.http.errors import add_error_handlers, refuse
 from driftbandits.service.http.exports import Exports
 from driftbandits.service.http.front import Front
 from driftbandits.service.http.gate import Gate
+from driftbandits.service.http.streams import Shares, TooManyStreamsError
 from driftbandits.store import Store
 
 
@@ -45,6 +46,7 @@ def create_app(settings: Settings | None = None) -> Front:
             holdings = Holdings(store, settings, metrics)
             answers, access = Answers(holdings), Access(holdings, needed)
             exports, probe = Exports(store), Probe(store)
+            streams = Shares(dashboard.MOST_EACH, "live streams", TooManyStreamsError)
             metrics.gauge("running_exports", "Exports that are being sent.", lambda: exports.running)
             app.state.service = Service(
                 settings,
@@ -54,6 +56,7 @@ def create_app(settings: Settings | None = None) -> Front:
                 answers,
                 access,
                 exports,
+                streams,
                 probe,
                 Warming(),
                 Overview(store, holdings),

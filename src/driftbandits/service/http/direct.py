@@ -34,6 +34,7 @@ REASONS = {
     409: "A conflict: exists already, has another reward, is paused, or the key was used for another request.",
     410: "Gone: the Decision's time was up, or the experiment is archived.",
     413: "The body is too large.",
+    415: "The body is compressed, or in parts.",
     422: "The input cannot be used; the message says why.",
     503: "Another service holds the experiment, or the store is away: try again after Retry-After seconds.",
 }

@@ -22,6 +22,7 @@ from driftbandits.service.http.access import ForbiddenError, NoTokenError
 from driftbandits.service.http.answers import ReusedKeyError
 from driftbandits.service.http.exports import TooManyExportsError
 from driftbandits.service.http.front import request_id
+from driftbandits.service.http.streams import TooManyStreamsError
 from driftbandits.store import BusyError, ExperimentExistsError, StoreError, UnknownExperimentError
 
 RETRY_AFTER = "1"
@@ -41,6 +42,7 @@ STATUSES: dict[type[Exception], tuple[int, str]] = {
     ArchivedError: (410, "archived"),
     BusyError: (503, "busy"),
     TooManyExportsError: (503, "exports"),
+    TooManyStreamsError: (503, "streams"),
     StoreError: (503, "store"),
     InputError: (422, "input"),
 }
@@ -60,7 +62,7 @@ def refuse_for(error: Exception, path: str) -> Response:
     if isinstance(error, HTTPException) and error.status_code == 400:
         return refuse(422, "input", "the body is not JSON in UTF-8, or a number in it has too many digits")
     if isinstance(error, HTTPException):
-        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
+        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported"}.get(error.status_code, "http")
         return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))
     if kind is None:
         log.error("bug", path=path, id=request_id.get(), exc_info=error)
@@ -70,7 +72,7 @@ def refuse_for(error: Exception, path: str) -> Response:
         return refuse(status, code, str(error), {"Retry-After": RETRY_AFTER}, holder=error.holder, url=error.url)
     if isinstance(error, UnknownExperimentError):
         return refuse(status, code, str(error).partition(" in ")[0])
-    if isinstance(error, TooManyExportsError):
+    if isinstance(error, TooManyExportsError | TooManyStreamsError):
         return refuse(status, code, str(error), {"Retry-After": RETRY_AFTER})
     if status == 503:
         rarely("store", error=str(error))

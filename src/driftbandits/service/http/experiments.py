@@ -18,12 +18,13 @@ from driftbandits.live.learners import OFF, ON, REMOVED
 from driftbandits.live.session import Session
 from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.service.core.held import Held
-from driftbandits.service.core.state import Service, admit, audited, may_see
+from driftbandits.service.core.state import Service, admit, audited
 from driftbandits.service.http import models
-from driftbandits.service.http.answers import LONGEST_KEY, digest_of
+from driftbandits.service.http.answers import LONGEST_KEY, digest_of, key_of
 from driftbandits.service.http.defaults import declared
 from driftbandits.service.http.direct import REFUSALS
-from driftbandits.store import Answer, UnknownExperimentError
+from driftbandits.service.http.streams import Stream
+from driftbandits.store import Answer, Token, UnknownExperimentError
 from driftbandits.store import Experiment as Stored
 from driftbandits.store.answers import NO_EXPERIMENT
 from driftbandits.store.experiments import check_id
@@ -59,12 +60,12 @@ async def create_experiment(request: Request, new: models.NewExperiment, key: Ke
     if key is None:
         text = await make()
     else:
-        digest = digest_of(request.scope["path"], await request.body())
+        digest, mine = digest_of(request.scope["path"], await request.body()), key_of(request.scope["token"], key)
 
         def keep(created: Stored) -> Answer:
-            return Answer(key, digest, _shown(service, created))
+            return Answer(mine, digest, _shown(service, created))
 
-        text = await service.answers.once(NO_EXPERIMENT, key, digest, lambda: make(keep))
+        text = await service.answers.once(NO_EXPERIMENT, mine, digest, lambda: make(keep))
     where = f"{service.settings.root_path}/v1/experiments/{new.id}"
     return Response(text, 201, {"Location": where}, "application/json")
 
@@ -77,8 +78,10 @@ async def list_experiments(
 ) -> models.Experiments:
     """Experiments in the order of their ids."""
     service = await admit(request, "read", "")
-    found = await service.holdings.in_thread(service.store.experiments, after.replace("\0", ""), limit + 1)
-    shown = [show(service, each) for each in found[:limit] if may_see(request, each.id)]
+    token: Token | None = request.scope["token"]
+    only = None if token is None else token.experiments
+    found = await service.holdings.in_thread(service.store.experiments, after.replace("\0", ""), limit + 1, only)
+    shown = [show(service, each) for each in found[:limit]]
     return models.Experiments(experiments=shown, next=found[limit - 1].id if len(found) > limit else None)
 
 
@@ -241,16 +244,16 @@ async def export_experiment(
     """The log, one row a Decision, sent while it is read. X-Last-Event is the next ``since``."""
     service = await admit(request, "read")
     stored = await _stored(service, experiment)
-    pieces = await service.exports.start(experiment, format, since)
+    pieces, end = await service.exports.start(experiment, format, since, request.scope["token"])
     named = {"Content-Disposition": f'attachment; filename="{experiment}.{format}"'}
     named["X-Last-Event"] = str(stored.last_seq)
-    return StreamingResponse(pieces, headers=named, media_type=KINDS[format])
+    return Stream(pieces, end, headers=named, media_type=KINDS[format])
 
 
 @audit.get("/v1/audit", responses=REFUSALS)
 async def list_deeds(
     request: Request,
-    after: Annotated[int, Query(ge=0, description="Begin behind this number.")] = 0,
+    after: Annotated[int, Query(ge=0, lt=2**63, description="Begin behind this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[models.Deed]:
     """Who created, changed, corrected, paused, archived, erased or deleted what."""

@@ -21,7 +21,7 @@ ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 NOT_LOGGED = ("/healthz", "/readyz")
 SENT = ("Authorization", "Content-Type", "Idempotency-Key", "X-Request-ID")
 READ = ("Location", "Retry-After", "X-Request-ID")
-METHODS = ("GET", "POST", "PATCH", "DELETE")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """Of the request that is being answered."""

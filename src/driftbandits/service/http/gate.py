@@ -24,6 +24,8 @@ from driftbandits.service.http.errors import refuse, refuse_for
 from driftbandits.service.http.headers import headers_of
 
 PREFIX = "/v1/experiments/"
+PACKED = "a body is read as it is, without Content-Encoding: send it uncompressed"
+PARTS = "a body is JSON, whatever its Content-Type says, but not in parts (multipart): send one object of JSON"
 WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -46,7 +48,15 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        declared = headers_of(scope).get(b"content-length")
+        headers = headers_of(scope)
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            await self._respond(refuse(415, "unsupported", PACKED), scope, receive, send)
+            return
+        kind = headers.get(b"content-type", b"").lower()
+        if kind.startswith(b"multipart/"):
+            await self._respond(refuse(415, "unsupported", PARTS), scope, receive, send)
+            return
+        declared = headers.get(b"content-length")
         if declared is None:
             receive = self._limited(receive)
         elif not declared.isdigit() or int(declared) > self._most:  # the server reads no more than was declared
@@ -79,6 +89,9 @@ class Gate:
             except DriftbanditsError as error:
                 await self._respond(refuse_for(error, path), scope, receive, send)
                 return
+            if kind != b"application/json":  # curl -d says that it is a form
+                others = [each for each in scope["headers"] if each[0] != b"content-type"]
+                scope["headers"] = [*others, (b"content-type", b"application/json")]
         began = time.perf_counter()
 
         async def counted(message: Message) -> None:
