@@ -77,11 +77,11 @@ def test_a_page_is_sent_what_changed_and_sees_what_its_token_may(tmp_path: Path)
         store.create(name, arms=["x", "y"])
     with serving(url) as running:
         assert list(overview(running, token)) == ["apple"]
-        running.service.overview._fresh_until = 0.0
+        running.service.overview._readings.clear()
         listing = Listing(running.service.overview)
 
         def news() -> Any:
-            running.service.overview._fresh_until = 0.0
+            running.service.overview._readings.clear()
             text = running.on_loop(listing.news(None))
             return text and json.loads(text)
 

@@ -27,10 +27,10 @@ def test_nothing_waits_for_exports(url: str, monkeypatch: pytest.MonkeyPatch) ->
     """While as many exports run as may, and get nowhere, tokens, keys, probes, leases and asks go on."""
     go_on, plain = threading.Event(), Store.stream
 
-    def stuck(store: Store, id: str, format: str, to: IO[bytes], since: int) -> int:
+    def stuck(store: Store, id: str, format: str, to: IO[bytes], since: int, shown: Any) -> int:
         to.write(b"first")
         assert go_on.wait(60)
-        return plain(store, id, format, to, since)
+        return plain(store, id, format, to, since, shown)
 
     with serving(url, lease=1.0) as running:
         path = running.create()
@@ -112,23 +112,25 @@ def test_an_export_waits_for_its_reader_and_ends_with_it() -> None:
     async def check() -> None:
         pipe = http_exports.Pipe(asyncio.get_running_loop())
         written: list[int] = []
+        page = b"x" * (http_exports.ROOM // 4)
 
         def write() -> None:
             try:
                 for number in range(1000):
-                    pipe.write(b"x")
+                    pipe.write(page)
                     written.append(number)
+                    pipe.wait()
             except BrokenPipeError:
                 written.append(-1)
 
         thread = threading.Thread(target=write)
         thread.start()
-        assert await pipe.read() == b"x"
-        await asyncio.to_thread(wait_until, lambda: len(written) == http_exports.CHUNKS + 1, "the writer to wait")
+        assert await pipe.read() == page
+        await asyncio.to_thread(wait_until, lambda: len(written) == 6 and pipe.waiting, "the writer to wait")
         pipe.give_up()
         await asyncio.to_thread(thread.join, 60)
         assert written[-1] == -1
-        assert len(written) <= http_exports.CHUNKS + 3
+        assert len(written) == 7
 
     asyncio.run(check())
 

@@ -16,6 +16,8 @@ WAIT = 0.2
 """Seconds between two writings."""
 MOST = 20_000
 """Lines that wait; what comes while as many do is counted, not logged."""
+LONGEST_PATH = 300
+"""Characters of a path that are logged: lines that wait must not fill the memory."""
 SECRET = re.compile(r"db_[A-Za-z0-9_-]{20,}")
 """What looks like a token, should one have got into a path."""
 
@@ -36,6 +38,7 @@ class AccessLog:
         if len(self._lines) >= MOST:
             self._skipped += 1
         else:
+            path = path if len(path) <= LONGEST_PATH else f"{path[:LONGEST_PATH]}..."
             self._lines.append(_json(time.time(), method, path, status, seconds, id, token, client))
 
     def close(self) -> None:

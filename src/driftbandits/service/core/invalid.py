@@ -7,25 +7,31 @@ from typing import Any
 from driftbandits._common.checks import shown
 
 
+MISSING = "the body is missing: send an object of JSON"
+
+
 def explain_invalid(errors: Any) -> str:
     """Pydantic's findings in one line.
 
-    >>> explain_invalid([{"loc": ("body", "count"), "msg": "Input should be less than 5", "input": 7}])
+    >>> explain_invalid([{"type": "less_than", "loc": ("body", "count"), "msg": "Input should be less than 5", "input": 7}])
     'count: input should be less than 5; got 7'
     """
-    lines = []
-    for found in list(errors)[:5]:
-        if found["type"] == "json_invalid":
-            at = f" at character {found['loc'][-1] + 1}" if found["loc"] else ""  # else it says so itself
-            reason = _lowered(found["ctx"]["error"])
-            lines.append(f"the body is not JSON ({reason}{at}): look at its quotes, commas and brackets")
-            continue
-        where = ".".join(str(part) for part in found["loc"] if part != "body")
-        got = shown(found.get("input"))
-        said = _lowered(found["msg"].removeprefix("Value error, "))  # our own, which may say what it got
-        got = "" if "; got " in said else f"; got {got if len(got) < 80 else got[:77] + '...'}"
-        lines.append(f"{where + ': ' if where else ''}{said}{got}")
-    return "; ".join(lines)
+    return "; ".join(_line(found) for found in list(errors)[:5])
+
+
+def _line(found: Any) -> str:
+    if found["type"] == "missing" and found["loc"] == ("body",):
+        return MISSING
+    if found["type"] == "json_invalid":
+        if found["input"] in (b"", ""):
+            return MISSING
+        at = f" at character {found['loc'][-1] + 1}" if found["loc"] else ""  # else it says so itself
+        return f"the body is not JSON ({_lowered(found['ctx']['error'])}{at}): look at its quotes, commas and brackets"
+    where = ".".join(str(part) for part in found["loc"] if part != "body")
+    got = shown(found.get("input"))
+    said = _lowered(found["msg"].removeprefix("Value error, "))  # our own, which may say what it got
+    got = "" if "; got " in said else f"; got {got if len(got) < 80 else got[:77] + '...'}"
+    return f"{where + ': ' if where else ''}{said}{got}"
 
 
 def _lowered(said: str) -> str:

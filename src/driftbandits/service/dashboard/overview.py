@@ -22,11 +22,27 @@ TURN = 8
 """Experiments that are summed up before others have their turn on the event loop."""
 
 
+Only = tuple[str, ...] | None
+"""Experiments that a token is for, as it has them."""
+
+
 class Rows(NamedTuple):
     """What is known of each experiment, as JSON by id; ``more`` if there are more than can be listed."""
 
     by_id: dict[str, str]
     more: bool
+
+
+class Reading(NamedTuple):
+    """Rows that are being read, or were."""
+
+    rows: asyncio.Future[Rows]
+    fresh_until: float
+
+    @property
+    def over(self) -> bool:
+        """Whether they were read, too long ago."""
+        return self.rows.done() and time.monotonic() >= self.fresh_until
 
 
 class Overview:
@@ -35,18 +51,21 @@ class Overview:
     def __init__(self, store: Store, holdings: Holdings) -> None:
         self._store, self._holdings = store, holdings
         self._summaries: dict[str, tuple[Held, int, str]] = {}
-        self._reading: asyncio.Future[Rows] | None = None
-        self._fresh_until = 0.0
+        self._readings: dict[Only, Reading] = {}
 
-    async def rows(self) -> Rows:
-        """As of now, or of a moment ago; pages that ask at about the same time share one reading of the Store."""
-        if self._reading is None or (self._reading.done() and time.monotonic() >= self._fresh_until):
-            self._reading = asyncio.ensure_future(self._read())
-        return await asyncio.shield(self._reading)
+    async def rows(self, only: Only = None) -> Rows:
+        """As of now, or of a moment ago; pages that ask at about the same time share one reading of the Store.
 
-    async def _read(self) -> Rows:
+        So do tokens that are for the same experiments; ``only`` says which these are.
+        """
+        if only not in self._readings or self._readings[only].over:
+            self._readings = {each: reading for each, reading in self._readings.items() if not reading.over}
+            self._readings[only] = Reading(asyncio.ensure_future(self._read(only)), 0.0)
+        return await asyncio.shield(self._readings[only].rows)
+
+    async def _read(self, only: Only) -> Rows:
         began = time.monotonic()
-        found, stored = await self._holdings.slowly(self._look)
+        found, stored = await self._holdings.slowly(self._look, only)
         here = await self._sum_up()
         rows = {
             each.id: experiment_row(
@@ -58,11 +77,12 @@ class Overview:
             for each in found[:MOST]
         }
         now = time.monotonic()
-        self._fresh_until = now + max(EVERY, REST * (now - began))
+        fresh_until = now + max(EVERY, REST * (now - began))
+        self._readings[only] = self._readings[only]._replace(fresh_until=fresh_until)
         return Rows(rows, len(found) > MOST)
 
-    def _look(self) -> tuple[list[Experiment], dict[str, str]]:
-        return self._store.experiments("", MOST + 1), self._store.summaries()
+    def _look(self, only: Only) -> tuple[list[Experiment], dict[str, str]]:
+        return self._store.experiments("", MOST + 1, only), self._store.summaries()
 
     async def _sum_up(self) -> dict[str, tuple[Held, int, str]]:
         """Of what is in memory; what did not change since the last time is not looked at again."""
@@ -86,8 +106,8 @@ class Listing:
 
     async def news(self, token: Token | None) -> str | None:
         """Rows that are new or have changed, and the ids of those that are gone; None if nothing is new."""
-        found = await self._overview.rows()
-        rows = {id: row for id, row in found.by_id.items() if token is None or token.is_for(id)}
+        found = await self._overview.rows(None if token is None else token.experiments)
+        rows = found.by_id
         sent, self._sent = self._sent, rows
         if sent == rows:
             return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -77,6 +77,8 @@ class Gate:
                 began = time.perf_counter()
                 try:
                     response = await endpoint(Whole(scope, receive))
+                except ClientDisconnect:
+                    return
                 except Exception as error:
                     response = refuse_for(error, path)
                 self._metrics.count_response(response.status_code)
