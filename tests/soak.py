@@ -25,11 +25,13 @@ import postgres
 import troubles
 from beside_exports import ask_beside_exports
 from crash import storm
+from floods import beside_floods
 from fuzz import check_memory, fuzz_at_random, fuzz_by_schema, prepare
 from in_process import serving
 from many_examples import TIMES
 from open_pages import beside_open_pages
 from policy_fuzz import fuzz as fuzz_policies
+from slow_readers import beside_slow_readers
 
 
 class Size(NamedTuple):
@@ -147,17 +149,30 @@ def requests(size: Size, seed: int) -> None:
         print(f"requests made up from the schema: {made_up:,}, no failure")
 
 
+def slow_readers(size: Size, seed: int) -> None:
+    """Exports read at 400 bytes a second keep nobody else from theirs, and are given up."""
+    for kind, url in _stores():
+        _report(f"{kind}, slow readers", beside_slow_readers(url, size.decisions // 5 + 50_000, size is LONG))
+
+
+def header_floods(size: Size, seed: int) -> None:
+    """Huge and many headers, wrong tokens, and bodies without one: memory stays flat, and others are served."""
+    with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
+        seen = beside_floods(f"sqlite:///{folder}/store.db", size.times, size.requests // 10)
+    _report("header floods", seen)
+
+
 TESTS: dict[str, Callable[[Size, int], None]] = {
     test.__name__.replace("_", "-"): test
     for test in (
         policies, examples, kills, exports, pages, disk_full, frozen, restarted, deleted, clock, backup, retention,
-        requests,
+        slow_readers, header_floods, requests,
     )
 }  # fmt: skip
 
 
 def main() -> None:
-    listed = "\n".join(f"  {name:10} {test.__doc__}" for name, test in TESTS.items())
+    listed = "\n".join(f"  {name:13} {test.__doc__}" for name, test in TESTS.items())
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=f"tests:\n{listed}", formatter_class=argparse.RawDescriptionHelpFormatter
     )

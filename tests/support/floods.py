@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+
+import httpx
+
+from driftbandits.store import Store
+from serving import Process
 
 LARGE = 1 << 20
 
@@ -81,3 +87,47 @@ async def _with_bodies(port: int, count: int, hold: Callable[[], object]) -> Non
 def beside_bodies(port: int, count: int, look: Callable[[], object]) -> None:
     """``look`` while so many bodies of almost 1 MB have come without a token, and are never ended."""
     asyncio.run(_with_bodies(port, count, look))
+
+
+def beside_floods(store: str, times: int, wrong: int) -> Counter[str]:
+    """All floods, ``times`` 300 requests of each and ``wrong`` wrong tokens, while one with a token asks and is served."""
+    with Store(store) as opened:
+        headers = {"Authorization": f"Bearer {opened.add_token('good', 'admin')}"}
+    process, ended, seen = Process(store, auth=True), threading.Event(), Counter[str]()
+    failed = list[str]()
+
+    def ask() -> None:
+        with httpx.Client(base_url=process.url, headers=headers, timeout=60) as client:
+            while not ended.is_set():
+                answer = client.post("/v1/experiments/button/ask")
+                seen["asks"] += 1
+                if answer.status_code != 200:
+                    failed.append(answer.text)
+
+    try:
+        process.wait()
+        made = httpx.post(
+            f"{process.url}/v1/experiments", json={"id": "button", "arms": ["red", "blue"]}, headers=headers, timeout=60
+        )
+        assert made.status_code == 201, made.text
+        asking = threading.Thread(target=ask)
+        asking.start()
+        flood(process.port, 500, wrong_token)
+        before = memory_of(process.pid)
+        for _ in range(times):
+            for kind in (huge_token, many_headers):
+                for status, count in flood(process.port, 300, kind).items():
+                    seen[f"answers {status}"] += count
+        seen["answers 401"] += flood(process.port, wrong, wrong_token)[401]
+        grown = list[int]()
+        beside_bodies(process.port, 200, lambda: grown.append(memory_of(process.pid) - before))
+        ended.set()
+        asking.join()
+        assert not failed, failed[:3]
+        assert seen["answers 401"] == wrong
+        assert grown[0] < 100 << 20, f"{grown[0] >> 20} MB more"
+        process.stop()
+        return seen
+    finally:
+        ended.set()
+        process.kill()
