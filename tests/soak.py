@@ -152,7 +152,7 @@ def requests(size: Size, seed: int) -> None:
 def slow_readers(size: Size, seed: int) -> None:
     """Exports read at 400 bytes a second keep nobody else from theirs, and are given up."""
     for kind, url in _stores():
-        _report(f"{kind}, slow readers", beside_slow_readers(url, size.decisions // 5 + 50_000, size is LONG))
+        _report(f"{kind}, slow readers", beside_slow_readers(url, size.decisions // 10 + 50_000, size is LONG))
 
 
 def header_floods(size: Size, seed: int) -> None:

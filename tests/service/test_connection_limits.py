@@ -15,8 +15,7 @@ from starlette.requests import HTTPConnection
 
 import systems
 from driftbandits.service.core import connections
-from driftbandits.service.http.access import Access
-from driftbandits.service.http.access import NoTokenError
+from driftbandits.service.http.access import Access, NoTokenError
 from driftbandits.store import Store
 from floods import beside_bodies, flood, huge_token, many_headers, memory_of, wrong_token
 from in_process import Running, serving
@@ -182,8 +181,10 @@ def test_who_takes_nothing_is_given_up(path: bytes, monkeypatch: pytest.MonkeyPa
                 client.connect(("127.0.0.1", int(running.url.rpartition(":")[2])))
                 client.sendall(head(path=path) * 20)
                 client.recv(10)
-                open_now = running.server.server_state.connections
-                wait_until(lambda: not open_now, "the connection to be given up")
+                wait_until(lambda: not running.server.server_state.connections, "the connection to be given up")
+                with pytest.raises(ConnectionResetError):  # what the system had taken is thrown away, too
+                    while client.recv(1 << 16):
+                        pass
 
 
 # Tokens

@@ -26,7 +26,7 @@ DECISIONS = 60_000
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]]:
     """A Store with a long log, and tokens for it."""
     url = f"sqlite:///{tmp_path_factory.mktemp('slow')}/store.db"
     with Store(url) as store:
@@ -35,7 +35,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict
         with store.open("button") as session:
             for _ in range(DECISIONS // 10_000):
                 session.ask_many(10_000)
-    yield url, secrets
+    return url, secrets
 
 
 @contextmanager
@@ -48,6 +48,10 @@ def slow_reader(running: Running, secret: str, path: str = "/v1/experiments/butt
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {secret}\r\n\r\n".encode())
         assert client.recv(12) == b"HTTP/1.1 200"
         yield client
+
+
+def _all_wait(running: Running) -> bool:
+    return all(pipe.waiting for pipe in running.service.exports._pipes)
 
 
 def export(running: Running, secret: str, format: str = "jsonl") -> httpx.Response:
@@ -64,7 +68,7 @@ def test_slow_readers_keep_nobody_waiting(filled: tuple[str, dict[str, str]], fo
         for name in ("slow", "slow", "other", "other", "third", "third"):
             path = f"/v1/experiments/button/export?format={format}"
             readers.enter_context(slow_reader(running, secrets[name], path))
-            wait_until(lambda: all(pipe.waiting for pipe in running.service.exports._pipes), "that it waits for readers")
+            wait_until(lambda: _all_wait(running), "the export to wait for its reader")
         refused = export(running, secrets["slow"])
         assert (refused.status_code, refused.json()["error"]) == (503, "exports")
         assert "'slow' has 2 exports open" in refused.json()["message"]

@@ -56,8 +56,7 @@ def beside_slow_readers(store: str, decisions: int, to_the_end: bool) -> Counter
                 for path in ["/v1/experiments/button/export"] * EACH:
                     readers.append(threading.Thread(target=read, args=(secret, path)))
                     readers[-1].start()
-                    wanted = len(readers)
-                    wait_until(lambda wanted=wanted: seen["slow readers"] == wanted, "a slow reader to begin")
+                    wait_until(lambda: seen["slow readers"] == len(readers), "a slow reader to begin")
                     time.sleep(1.0)  # until it is its reader that the export waits for
             while seen["whole exports"] < 3 or (to_the_end and seen["slow readers given up"] < len(readers)):
                 with client.stream("GET", "/v1/experiments/button/export") as export:

@@ -43,7 +43,9 @@ class Audit:
 
     def listed(self, after: int, limit: int) -> list[Deed]:
         """So many behind number ``after``."""
-        statement = select(audit).where(audit.c.number > literal(after, BigInteger)).order_by(audit.c.number).limit(limit)
+        statement = (
+            select(audit).where(audit.c.number > literal(after, BigInteger)).order_by(audit.c.number).limit(limit)
+        )
         return self._read(statement)
 
     def done_to(self, experiment: str, did: Collection[str], since: float, limit: int) -> list[Deed]:

@@ -32,6 +32,9 @@ from driftbandits.store.upkeep import backup, check, compact
 from driftbandits.store.views import Views
 from driftbandits.store.writers import Erased, Writer, Writers
 
+LARGEST_NUMBER = 2**63 - 1
+"""Of an event or an entry: what a column holds."""
+
 
 class Store:
     """Live experiments in a database: ``Store("sqlite:///file.db")`` or ``Store("postgresql://user@host/name")``.
@@ -312,7 +315,7 @@ class Store:
         With ``since``, the number of an event (``experiment(id).last_seq`` before the last export), there are rows only
         of Decisions that were asked, closed or corrected after it: they take the place of those of the same id.
         """
-        since = check_whole("since", since, 0)
+        since = check_whole("since", since, 0, LARGEST_NUMBER)
         return export_file(self._database, self._log, self.experiment(id), path, shown, since=since)
 
     def stream(
@@ -378,7 +381,8 @@ class Store:
 
     def deeds(self, after: int = 0, limit: int = 1000) -> list[Deed]:
         """What was done to experiments, and by whom; so many behind that number."""
-        return self._audit.listed(after, limit)
+        largest = LARGEST_NUMBER
+        return self._audit.listed(check_whole("after", after, 0, largest), check_whole("limit", limit, 1, largest))
 
     def deeds_to(self, id: str, did: Collection[str], limit: int) -> list[Deed]:
         """The last so many of these kinds that were done to one experiment since it was created, oldest first."""

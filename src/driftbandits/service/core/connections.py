@@ -1,9 +1,12 @@
-"""What one connection may cost: its requests end in time, their heads are small, and its client takes what it asked for."""
+"""What one connection may cost: requests end in time, their heads are small, and clients take what they asked for."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
+import struct
 from http import HTTPStatus
 from typing import Any
 
@@ -160,11 +163,20 @@ def with_limits(seconds: float) -> type[HttpToolsProtocol]:
             if self._full is None and self.transport.is_closing():
                 self._full = now  # what is left to be sent keeps it open
             if self._full is not None and now - self._full >= STALLED:
+                if self.cycle is not None:
+                    self.cycle.disconnected = True  # so that nothing more is written
+                _forget(self.transport)
                 self.transport.abort()
             else:
                 self._timer = self.loop.call_later(left if left > 0 else self._pause, self._look)
 
     return Protocol
+
+
+def _forget(transport: asyncio.Transport) -> None:
+    """Let the system throw away what it has taken and not sent: megabytes, which it would try to send for hours."""
+    with socket.socket(fileno=os.dup(transport.get_extra_info("socket").fileno())) as same:
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def _answer(status: int, message: str) -> bytes:

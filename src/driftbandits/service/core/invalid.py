@@ -6,14 +6,14 @@ from typing import Any
 
 from driftbandits._common.checks import shown
 
-
 MISSING = "the body is missing: send an object of JSON"
 
 
 def explain_invalid(errors: Any) -> str:
     """Pydantic's findings in one line.
 
-    >>> explain_invalid([{"type": "less_than", "loc": ("body", "count"), "msg": "Input should be less than 5", "input": 7}])
+    >>> found = {"type": "less_than", "loc": ("body", "count"), "msg": "Input should be less than 5", "input": 7}
+    >>> explain_invalid([found])
     'count: input should be less than 5; got 7'
     """
     return "; ".join(_line(found) for found in list(errors)[:5])

@@ -62,7 +62,7 @@ def refuse_for(error: Exception, path: str) -> Response:
     if isinstance(error, HTTPException) and error.status_code == 400:
         return refuse(422, "input", "the body is not JSON in UTF-8, or a number in it has too many digits")
     if isinstance(error, HTTPException):
-        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 415: "unsupported"}.get(error.status_code, "http")
+        code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
         return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))
     if kind is None:
         log.error("bug", path=path, id=request_id.get(), exc_info=error)
