@@ -172,6 +172,24 @@ def test_experiments_and_export_read_the_store_that_the_environment_names(
     assert "theirs-button" not in said[2]
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_an_export_says_where_to_go_on_and_whether_it_can_be_replayed(tmp_path: Path, ending: str) -> None:
+    with db.Store(f"sqlite:///{tmp_path}/s.db") as store, store.open("button", arms=["a", "b"]) as session:
+        session.tell(session.ask(), 1.0)
+    words = ["export", "button", tmp_path / f"log [1].{ending}", "--store", f"sqlite:///{tmp_path}/s.db"]
+    first = driftbandits(*words).stdout.splitlines()
+    assert first[0].startswith("wrote 1 Decisions to ")
+    assert first[1:] == [
+        "no row has a probability, which replay needs: explore=0.1 logs it for Decisions to come",
+        "to go on: --since 2",
+    ]
+    with db.Store(f"sqlite:///{tmp_path}/s.db") as store, store.open("button") as session:
+        session.change(explore=0.1)
+        session.tell(session.ask(), 1.0)
+    assert driftbandits(*words, "--since", 2).stdout.splitlines()[1:] == ["to go on: --since 5"]
+    assert driftbandits(*words, "--since", 5).stdout.splitlines()[1:] == ["to go on: --since 5"]
+
+
 def test_a_table_that_is_piped_keeps_its_numbers_whatever_the_width(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,7 +55,7 @@ act = st.one_of(
 )
 
 
-@pytest.mark.parametrize("name", ["AutoTS", "SWUCB", "Exp3S", "SnoozeItTight", "GLRUCB"])
+@pytest.mark.parametrize("name", ["AutoTS", "SWUCB", "Exp3S", "Uniform", "SnoozeItTight", "GLRUCB"])
 @given(
     acts=st.lists(act, min_size=10, max_size=60),
     timeout=st.sampled_from([None, 3.0]),
@@ -79,9 +79,8 @@ def test_whole_histories(
             decisions = session.ask_many(how)
             expected = twin.ask(clock.now, how)
             assert [decision.arm for decision in decisions] == ["ab"[arm] for arm, _ in expected]
-            if explore > 0:
-                recorded = [event.probability for event in session.journal[-how:]]  # type: ignore[union-attr]
-                assert recorded == pytest.approx([p for _, p in expected], abs=1e-12)
+            recorded = [event.probability for event in session.journal[-how:]]
+            assert recorded == pytest.approx([p for _, p in expected], abs=1e-12)
         else:
             if what == "answer":  # in a random order, most of what is open
                 open_steps = [step for step, decision in enumerate(twin.decisions, 1) if decision["open"]]

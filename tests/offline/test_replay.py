@@ -28,7 +28,9 @@ def some_rows(seed: int, n_rows: int, n_arms: int, uniform: bool = False) -> Evi
     rng = np.random.default_rng(seed)
     probability = np.full(n_rows, 1 / n_arms) if uniform else rng.uniform(0.2, 0.9, n_rows)
     arms = rng.integers(0, n_arms, n_rows).astype(np.int32)
-    return Evidence(tuple("abcde"[:n_arms]), arms, rng.normal(0.5, 0.5, n_rows) + 0.2 * arms, probability, ())
+    return Evidence(
+        tuple("abcde"[:n_arms]), arms, rng.normal(0.5, 0.5, n_rows) + 0.2 * arms, probability, np.arange(n_rows), ()
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -131,7 +133,10 @@ def test_arms_are_sorted_as_what_they_are() -> None:
         ("step,arm,reward\n1,a,0.5\n2,a,1\n", "names one arm, 'a'"),
         ("step,arm,reward,probability\n1,a,1,0.5\n2,b,1,0\n", r"row 2, column 'probability'.*\(0, 1\].*got '0'"),
         ("step,arm,reward,probability\n1,a,1,0.5\n2,b,1,1.1\n", "row 2, column 'probability'.*got '1.1'"),
-        ("step,arm,reward,probability\n1,a,1,\n2,b,1,0.5\n", "row 1, column 'probability'.*in every row or in none"),
+        (
+            "step,arm,reward,probability\n1,a,1,\n2,b,1,0.5\n",
+            "only 1 of 2 rows of the log have a probability; at least",
+        ),
         ("step,arm,reward,probability\n1,a,1,nan\n2,b,1,0.5\n", "row 1, column 'probability'.*got 'nan'"),
     ],
 )
@@ -175,7 +180,17 @@ def sticky(rows: int = 4_000) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("log", "options", "words"),
     [
-        (lambda: log_of(db.Uniform()), {}, "has no probabilities.*logged='uniform'"),
+        (lambda: log_of(db.Uniform()), {}, "has no probabilities.*explore=0.1.*logged='uniform'"),
+        (
+            lambda: uniform_log(probability=pl.Series([1 / 3] * 50 + [None] * 3_950)),
+            {},
+            "only 50 of 4,000 rows of the log have a probability; at least 100 are needed.*explore=0.1",
+        ),
+        (
+            lambda: uniform_log().with_columns(probability=pl.when(pl.col("arm") > 0).then("probability")),
+            {},
+            "probabilities can't be right",
+        ),
         (lambda: log_of(db.AutoTS()), {"logged": "uniform"}, "not drawn uniformly: arm '[01]' came in waves"),
         (lambda: log_of(db.RoundRobin()), {"logged": "uniform"}, "not drawn uniformly: arm '[01]' (came|followed)"),
         (sticky, {"logged": "uniform"}, "not drawn uniformly: arm '[01]' followed itself"),
@@ -242,6 +257,26 @@ def test_steps_without_a_choice_are_left_out() -> None:
     result = db.replay(certain, [], replicates=2)
     assert len(result.rows) == 3_700
     assert "300 of 4,000 steps left no choice" in result.notes()[0]
+
+
+def test_rows_without_a_probability_are_left_out_and_the_result_says_so() -> None:
+    log = uniform_log()
+    logged = (pl.col("step") >= 1_000) & ~pl.col("step").is_between(2_000, 2_499)
+    some = log.with_columns(probability=pl.when(logged).then("probability"))
+    result = db.replay(some, ["UCB1"], replicates=2)
+    only = db.replay(log.filter(logged), ["UCB1"], replicates=2)
+    assert result.table().equals(only.table())
+    assert result.notes()[0] == (
+        "1,500 of 4,000 rows have no probability and are left out: the first 1,000 and 500 between others; across such "
+        "a gap means drift as far as in all of its steps."
+    )
+    assert repr(result).startswith("Replay of 2,500 of 4,000 rows: 3 arms, ")
+    assert "1,500 of 4,000 rows have no probability" in result._repr_html_()
+    left = result.plot().axes[0]
+    assert left.get_xlim() == (0, 4_000)  # rows of the log, not of what is left of it
+    assert min(line.get_xdata()[0] for line in left.lines) >= 1_000
+    early = log.with_columns(probability=pl.when(pl.col("step") < 3_000).then("probability"))
+    assert "left out: the last 1,000." in db.replay(early, [], replicates=2).notes()[0]
 
 
 def test_an_arm_of_which_little_is_known() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import driftbandits as db
@@ -20,11 +21,11 @@ WIDEST = 1.3
 WORLD = db.instances.sinusoid(STEPS, drift=1e-3)
 
 
-def truth(policy: Any, chance: float) -> float:
-    """What the policy earns per step at steps of the instance that chance picked, in the mean over 800 runs."""
+def truth(policy: Any, chance: float, logged: Any = True) -> float:
+    """What the policy earns per step at ``logged`` steps of the instance that chance picked, the mean of 800 runs."""
     rng, earned = np.random.Generator(np.random.SFC64(7)), []
     for seed in range(100):
-        instance = db.Instance(WORLD.means[rng.random(STEPS) < chance])
+        instance = db.Instance(WORLD.means[(rng.random(STEPS) < chance) & logged])
         regret = db.simulate({"it": policy}, instance, db.Gaussian(SIGMA), runs=8, seed=seed, checkpoints=1).regret[
             "it"
         ]
@@ -55,3 +56,23 @@ def test_estimates_and_intervals(explore: float) -> None:
         assert abs(np.mean(found) - true[name]) < 6 * np.std(found) / LOGS**0.5, name
         assert reach[name] < WIDEST * t_quantile(REPLICATES - 1) * np.std(found), name
     assert min(holds.values()) >= FEWEST, holds
+
+
+def test_rows_without_a_probability_do_not_shift_the_estimates() -> None:
+    """Exploration begins after 700 steps and stops for 600: the truth is that of the steps at which it was on."""
+    logged = np.ones(STEPS, bool)
+    logged[:700], logged[1_500:2_100] = False, False
+    policies = {"AutoTS": db.AutoTS(), "turns": db.RoundRobin()}
+    true = {name: truth(policy, 0.15, logged) for name, policy in policies.items()}
+    true |= {f"only {arm}": WORLD.means[logged, arm].mean() for arm in (0, 1)}
+    estimates: dict[str, list[float]] = {name: [] for name in true}
+    for seed in range(60):
+        log = greedy_log(WORLD, 0.3, SIGMA, seed)
+        log = log.with_columns(probability=pl.when(pl.Series(logged)).then("probability"))
+        table = db.replay(log, policies, replicates=2, seed=seed, workers=1).table()
+        for row in table.filter(pl.col("policy").is_in(list(true))).iter_rows(named=True):
+            estimates[row["policy"]].append(row["reward"])
+    for name, found in estimates.items():
+        assert abs(np.mean(found) - true[name]) < 6 * np.std(found) / 60**0.5, name
+    others = WORLD.means.mean(axis=0) - WORLD.means[logged].mean(axis=0)
+    assert np.abs(others).max() > 12 * np.std(estimates["only 0"]) / 60**0.5  # a shift would be seen

@@ -102,6 +102,8 @@ def test_missing_rewards_stand_in_where_they_are_given_a_value() -> None:
 
 def test_what_the_rows_are_worth() -> None:
     """c is the least probability; rows with weights 2, 2, 4 of one arm are worth 64/24, two alike of another 2."""
-    rows = Evidence(("a", "b"), np.array([0, 0, 0, 1, 1]), np.ones(5), np.array([0.5, 0.5, 0.25, 0.5, 0.5]), ())
+    rows = Evidence(
+        ("a", "b"), np.array([0, 0, 0, 1, 1]), np.ones(5), np.array([0.5, 0.5, 0.25, 0.5, 0.5]), np.arange(5), ()
+    )
     assert rows.least == 0.25
     assert rows.effective == pytest.approx([64 / 24, 2])

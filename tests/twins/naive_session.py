@@ -21,6 +21,8 @@ class NaiveSession:
         self.learnt = 0
         self.unknown = list(range(n_arms))
         self.most_open = 0
+        self.fresh = True
+        """Whether no ask has had a chance of the arm that a policy which learns in turn waits for."""
 
     def rng(self, step: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox(key=self.seed, counter=[0, step, 0, 0]))
@@ -39,22 +41,33 @@ class NaiveSession:
         """A policy that learns in turn: the arm it waits for."""
         return int(self.policy.select(self.state, self.rng(self.learnt + 1)))
 
-    def ask(self, now: float, count: int) -> list[tuple[int, float]]:
+    def ask(self, now: float, count: int) -> list[tuple[int, float | None]]:
         self.settle(now)
-        chosen = []
+        chosen: list[tuple[int, float | None]] = []
+        likely = self.policy.probabilities(self.state)
         for _ in range(count):
-            step = len(self.decisions) + 1
+            step, p = len(self.decisions) + 1, None
             if self.policy.any_order and not self.unknown:
                 arm, p = self.draw(step)
+                p = p if self.explore > 0 else None
+                known = list(range(self.n_arms))
             else:
                 wish, rng = self.wait_for(), self.rng(2**61 + step)
                 if self.policy.any_order:
                     wish = int(self.policy.select(self.state, self.rng(step)))
+                    waiting = sum(decision["open"] for decision in self.decisions)
                     if wish in self.unknown:
-                        waiting = sum(decision["open"] for decision in self.decisions)
                         wish = self.unknown[(self.unknown.index(wish) + waiting) % len(self.unknown)]
+                known = list(range(self.n_arms))
+                if self.policy.any_order:  # the arm that was turned into each
+                    for place, each in enumerate(self.unknown):
+                        known[self.unknown[(place + waiting) % len(self.unknown)]] = each
                 arm = int(rng.random() * self.n_arms) if rng.random() < self.explore else wish
-                p = self.explore / self.n_arms + (1 - self.explore) * (arm == wish)
+                if self.explore > 0:
+                    p = self.explore / self.n_arms + (1 - self.explore) * (arm == wish)
+            if likely is not None and (self.policy.any_order or (self.fresh and not self.aside)):
+                p = self.explore / self.n_arms + (1 - self.explore) * float(likely[known[arm]])
+            self.fresh = False
             due = np.inf if self.timeout is None else now + self.timeout
             self.decisions.append({"arm": arm, "due": due, "open": True, "reward": None})
             chosen.append((arm, p))
@@ -110,3 +123,4 @@ class NaiveSession:
             self.aside.remove(fitting[0])
             self.policy.update(self.state, wish, fitting[0][2])
             self.learnt += 1
+            self.fresh = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Annotated
 
@@ -64,7 +65,7 @@ def export(id: str, file: Path, *, since: int = 0, store: StoreURL = None) -> No
     file
         Ends in .parquet, .csv or .jsonl. It appears when it is complete.
     since
-        Only Decisions that were asked, closed or corrected after this event: what the last export said to go on with.
+        Only Decisions that were asked, closed or corrected after this event: the number that the last export printed.
     store
         Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
         sqlite:///driftbandits.db, unless given.
@@ -78,8 +79,23 @@ def export(id: str, file: Path, *, since: int = 0, store: StoreURL = None) -> No
         task = bar.add_task("exporting", total=last / 2)
         rows = opened.export(id, file, lambda done: bar.update(task, completed=done), since=since)
     print(f"wrote {rows:,} Decisions to {file}")
-    if since > 0:
-        print(f"to go on: --since {last}")
+    if rows and not _has_probabilities(file):
+        print("no row has a probability, which replay needs: explore=0.1 logs it for Decisions to come")
+    print(f"to go on: --since {last}")
+
+
+def _has_probabilities(file: Path) -> bool:
+    """Whether the probability of any choice was logged."""
+    import polars as pl
+
+    kind = {"probability": pl.Float64}
+    if file.suffix == ".parquet":
+        table = pl.scan_parquet(file, glob=False)
+    elif file.suffix == ".csv":
+        table = pl.scan_csv(file, glob=False, schema_overrides=kind)
+    else:
+        table = pl.scan_ndjson(glob.escape(str(file)), schema_overrides=kind)
+    return bool(table.select(pl.col("probability").is_not_null().any()).collect(engine="streaming").item())
 
 
 @store.command(name="check")

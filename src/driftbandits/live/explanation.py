@@ -65,7 +65,7 @@ class Explanation:
     test.
     ``source`` says where the estimates come from: the policy, or, for policies that keep none, the last rewards of each
     arm, 100 at most, since a change or since the Session was loaded. ``probability`` is exact where the Session
-    explores, else from 1,000 draws like those of all arms; of an arm that was given again it is that of its first
+    kept it, else from 1,000 draws like those of all arms; of an arm that was given again it is that of its first
     choice. Arms of which nothing is known take turns, all alike.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
     ``late``: silence is weighed by its age, so that the policy's intervals are too narrow while data is young: by a

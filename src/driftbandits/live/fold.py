@@ -66,7 +66,8 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
     waited = [] if late is None else [asked for asked, _ in closing]
     # A reward put aside for a policy that wants others first is at most as late again as the latest rewards were.
     # It comes first: a policy that fails leaves the Session as it was.
-    session._learner.take(came if late is None else late.unlearnt(waited, events), session.step - 2 * session.most_open)
+    came_first = came if late is None else late.unlearnt(waited, events)
+    session._learner.take(came_first, session.step - 2 * session.most_open, session.step)
     if late is not None:
         late.close(waited, events)
     if session._holdouts:

@@ -146,7 +146,7 @@ def apply_counted(session: Session, event: Counted) -> None:
     if late is None or not all(0 <= arm < len(late.ahead) and count > 0 for arm, count in event.counts):
         raise InputError("the log counts silence of arms that are not there, or before it was to be weighed")
     learnt = [(session.step, arm, event.reward) for arm, count in event.counts for _ in range(count)]
-    session._learner.take(learnt, session.step - 2 * session.most_open)
+    session._learner.take(learnt, session.step - 2 * session.most_open, session.step)
     for arm, count in event.counts:
         late.ahead[arm] += count
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from driftbandits._common.checks import shown
 from driftbandits._compile.loops import make_select_many, make_update_many
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
@@ -20,6 +22,8 @@ from driftbandits.policies.base import Policy, State
 
 DRAWS = 100
 """Of so many draws of the policy one is taken, where the probability of a choice must be known."""
+SUM_OFF = 1e-6
+"""How far the probabilities that a policy tells may sum to another number than 1."""
 SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62, 3 << 61
 """No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration,
 ``shares``, and the holdout."""
@@ -60,6 +64,8 @@ class Learner:
         self._set_places(places, [True] * len(places))
         self.player = Player(policy, len(places), self._seeds)
         self._generator = self.player.random(self.stream.rng)
+        self.has_probabilities = type(self.player.stage.policy).probabilities is not Policy.probabilities
+        """Whether the policy tells the exact probability of each arm."""
         # Compile now, so that the first ask takes no longer than the others.
         arms, p = np.zeros(1, np.int64), np.zeros(1)
         chances, held = (self._on, self._choices, explore), (np.zeros(1, np.bool_), 0.0, 0)
@@ -123,7 +129,7 @@ class Learner:
         places = [arm for arm, status in enumerate(statuses) if status in wanted]
         made = make_learner(policy, places, self.seed, explore, self.era + 1)
         made.seen = len(statuses)
-        made.take(list(self.recent), 0)
+        made.take(list(self.recent), 0, -1)
         made.recent, made.forced = self.recent.copy(), self.forced
         made.holdout = self.holdout
         if isinstance(made, InTurnLearner):
@@ -161,8 +167,18 @@ class Learner:
 
     # Choosing
 
+    def kept(self, p: Any) -> list[float | None] | None:
+        """Of these probabilities of choices, those that are kept; None if the log keeps none.
+
+        Without exploration it is the policy that must give every arm a chance, and tell which. Whether it does is
+        settled before the choice, so that the choices whose probability is kept are not selected by what they chose.
+        """
+        if self.explore > 0:
+            return p.tolist()  # type: ignore[no-any-return]
+        return [None if math.isnan(each) else each for each in p.tolist()] if self.has_probabilities else None
+
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
-        """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice.
+        """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice, NaN if it is not kept.
 
         At first most policies want each arm once, the first of them as long as they have learnt nothing. Asks that
         don't wait for rewards cycle through the arms not known yet instead: ``waiting`` asks have done so already. An
@@ -194,16 +210,49 @@ class Learner:
     def _choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         unknown = [place for place in sorted(self.unknown) if self._on[place]] if self.unknown else []
         if not unknown:
-            return self._draw(self.player, step, count, self.explore, self._held(step, count))
+            arms, p = self._draw(self.player, step, count, self.explore, self._held(step, count))
+            return arms, self._mixed(arms, self._probabilities()[arms]) if self.has_probabilities else p
         arms, _ = self._draw(self.player, step, count)
         for index, arm in enumerate(arms.tolist()):
             if arm in unknown:
                 arms[index] = unknown[(unknown.index(arm) + waiting + index) % len(unknown)]
-        return self._by_chance(step, arms)
+        if not self.has_probabilities:
+            return self._by_chance(step, arms)
+        known = self._probabilities()
 
-    def take(self, rewards: Rewards, oldest: int) -> None:
-        """Rewards came; those of asks before step ``oldest`` are too old for a policy that must put them aside.
+        def wanted(index: int, arm: int) -> float:
+            """The probability of the arm that is ``arm`` after the turn."""
+            turned = unknown[(unknown.index(arm) - waiting - index) % len(unknown)] if arm in unknown else arm
+            return float(known[turned])
 
+        return self._by_chance(step, arms, wanted)
+
+    def _probabilities(self) -> Any:
+        """The probability with which the policy chooses each arm now, as it tells them itself."""
+        policy = self.player.stage.policy
+        found = np.asarray(policy.probabilities(self.state), np.float64)
+        if found.shape != (self.n_arms,) or not ((found >= 0) & (found <= 1)).all() or abs(found.sum() - 1) > SUM_OFF:
+            raise PolicyError(
+                f"{type(policy).__name__}.probabilities must return a probability for each of {self.n_arms} arms, "
+                f"which sum to 1; got {shown(found.tolist())}"
+            )
+        return found
+
+    def _mixed(self, arms: Any, p: Any) -> Any:
+        """The probability of arms that the policy wants with probabilities p, with exploration and holdout."""
+        p = self.explore / len(self._choices) + (1.0 - self.explore) * p
+        if self.holdout is not None:
+            share, control = self.holdout[0], self._place_of[self.holdout[1]]
+            p = share * (arms == control) + (1.0 - share) * p
+        if self.has_probabilities and (p == 0).any():
+            name = type(self.player.stage.policy).__name__
+            raise PolicyError(f"{name}.probabilities gives 0 for an arm that {name}.select chose: it must be above 0")
+        return p
+
+    def take(self, rewards: Rewards, oldest: int, asked: int) -> None:
+        """Rewards came, after the ask of step ``asked``; -1 if that was another learner's.
+
+        Those of asks before step ``oldest`` are too old for a policy that must put them aside.
         PolicyError when a kernel fails at one of them: then none was taken.
         """
         before, unknown = self.learnt, self.unknown.copy()
@@ -211,7 +260,7 @@ class Learner:
         # Where arms were taken from the end their numbers are still the policy's, but their rewards are not.
         own = rewards if self._same and self.seen == self.n_arms else self._own(rewards)
         try:
-            self._take(own, oldest)
+            self._take(own, oldest, asked)
         except PolicyError:
             # A kernel that failed may have changed anything: go back to the State before.
             self.player = self.past(before)
@@ -225,7 +274,7 @@ class Learner:
         known = self._place_of
         return [(step, known[arm], reward) for step, arm, reward in rewards if arm in known]
 
-    def _take(self, rewards: Rewards, oldest: int) -> None:
+    def _take(self, rewards: Rewards, oldest: int, asked: int) -> None:
         self._learn([(arm, reward) for _, arm, reward in rewards])
 
     def past(self, learnt: int) -> Player:
@@ -305,8 +354,12 @@ class Learner:
             )
         return arms, p
 
-    def _by_chance(self, step: int, arms: Any) -> tuple[Any, Any]:
-        """These arms, or any arm by chance; which ones the policy wanted is certain, so the probabilities know it."""
+    def _by_chance(self, step: int, arms: Any, likely: Callable[[int, int], float] | None = None) -> tuple[Any, Any]:
+        """These arms, or any arm by chance.
+
+        ``likely`` tells the probability with which the policy wanted an arm at each of these asks. Without it, which
+        ones the policy wanted is certain, and the probabilities know it; without exploration others have no chance.
+        """
         wanted, choices = arms.copy(), self._choices
         if self.explore > 0:
             for index in range(len(arms)):
@@ -316,8 +369,11 @@ class Learner:
         flags, share, control = self._held(step, len(arms))
         if share > 0.0:
             arms[flags] = control
-        p = self.explore / len(choices) + (1.0 - self.explore) * (arms == wanted)
-        return arms, share * (arms == control) + (1.0 - share) * p if share > 0.0 else p
+        if likely is not None:
+            p = np.array(list(map(likely, range(len(arms)), arms.tolist())))
+        else:
+            p = arms == wanted if self.explore > 0 else np.full(len(arms), np.nan)
+        return arms, self._mixed(arms, p)
 
     def _learn(self, pulls: list[tuple[int, float]]) -> None:
         self.player.update_many(pulls)
@@ -338,6 +394,8 @@ class InTurnLearner(Learner):
         super().__init__(policy, places, seed, explore, era)
         self.aside: list[deque[tuple[int, float]]] = [deque() for _ in places]
         self.next_arm = self._choice()
+        self.first = 1
+        """The step of the ask that comes first after ``next_arm`` was drawn; 0 if the draw was used before."""
 
     def changed(self, statuses: Sequence[str]) -> Learner:
         """As for other policies; the next arm is chosen anew, and rewards put aside stay there."""
@@ -345,7 +403,7 @@ class InTurnLearner(Learner):
         if made.policy.arms_change != "anew":
             assert isinstance(made, InTurnLearner)
             made.aside = [queue.copy() for queue in self.aside] + [deque() for _ in made.places[self.n_arms :]]
-            made.next_arm = made._choice()
+            made.next_arm, made.first = made._choice(), 0
         return made
 
     def again(self) -> Learner:
@@ -356,27 +414,45 @@ class InTurnLearner(Learner):
         return made
 
     def _choice(self) -> int:
-        arms, _ = self._draw(self.player, self.learnt + 1, 1)
+        # No learner of another era may have drawn from this stream: what it chose would tell the choice.
+        arms, _ = self._draw(self.player, (self.era << 40) + self.learnt + 1, 1)
         return int(arms[0])
 
     def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         if self.forced is not None:
             return np.full(count, self.forced), np.ones(count)
-        arms, p = self._by_chance(step, np.full(count, self.next_arm))
+        arms, p = self._by_chance(step, np.full(count, self.next_arm), self._likely(step))
         return arms if self._same else self._arm_at[arms], p
 
-    def _take(self, rewards: Rewards, oldest: int) -> None:
-        aside, next_arm = [queue.copy() for queue in self.aside], self.next_arm
+    def _likely(self, step: int) -> Callable[[int, int], float] | None:
+        """How likely the policy was to wait for each arm, given all that was asked and told before.
+
+        None where that is certain: later asks get the same arm. It is taken as certain, too, where rewards are put
+        aside: the policy can't be waiting for their arms, which would have no chance.
+        """
+        if not self.has_probabilities or step != self.first or any(self.aside):
+            return None
+        drawn = self._probabilities()
+        certain = float if self.explore > 0 else lambda wanted: math.nan
+        return lambda index, arm: float(drawn[arm]) if index == 0 else certain(arm == self.next_arm)
+
+    def _take(self, rewards: Rewards, oldest: int, asked: int) -> None:
+        aside, next_arm, first = [queue.copy() for queue in self.aside], self.next_arm, self.first
+
+        def chosen() -> int:
+            self.first = asked + 1
+            return self._choice()
+
         try:
             for step, arm, reward in rewards:
                 self.aside[arm].append((step, reward))
             # Every old one, wherever it stands in its queue: what is learnt must not depend on how rewards came.
             self.aside = [deque(kept for kept in queue if kept[0] >= oldest) for queue in self.aside]
             self.next_arm = learn_in_turn(
-                self.aside, self.next_arm, lambda arm, kept: self._learn([(arm, kept[1])]), self._choice
+                self.aside, self.next_arm, lambda arm, kept: self._learn([(arm, kept[1])]), chosen
             )
         except PolicyError:
-            self.aside, self.next_arm = aside, next_arm
+            self.aside, self.next_arm, self.first = aside, next_arm, first
             raise
 
     def resume(self, state: State, learnt: int, unknown: Iterable[int], aside: Rewards) -> None:

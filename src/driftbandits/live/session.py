@@ -56,8 +56,8 @@ class Session:
     ``late``: rewards come late, and silence is weighed by its age until the timeout ends (``docs/sessions.md``).
 
     ``explore``: this share of Decisions choose any arm with equal probability, and the exact probability of every
-    choice is kept. That is what ``replay`` needs to evaluate other policies on the log; 0, the default, explores no
-    more than the policy does. The last ``remember`` answered Decisions are remembered: to tell the same reward again is
+    choice is kept. ``replay`` needs these to evaluate other policies on the log: give ``explore=0.1`` from the start. With
+    0, the default, only the log of a policy whose ``probabilities`` are known has them: Uniform, Exp3S, Rexp3. The last ``remember`` answered Decisions are remembered: to tell the same reward again is
     fine, to tell another is a conflict.
 
     ``sticky``: for so many seconds ``ask(unit="user-17")`` gives the same unit the same arm; None, the default, chooses

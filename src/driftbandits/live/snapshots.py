@@ -55,6 +55,7 @@ def pack_session(session: Session) -> bytes:
         "places": learner.places,
         "late": sorted(learner.late),
         "era": learner.era,
+        "first": learner.first if isinstance(learner, InTurnLearner) else 0,
         "forced": learner.forced,
         "holdout": learner.holdout,
         "holdouts": session._holdouts,
@@ -106,6 +107,8 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         session._since = header.get("since", 0)
         learner.era, learner.late = header.get("era", 0), set(header.get("late", ()))
         learner.forced = header.get("forced")
+        if isinstance(learner, InTurnLearner):
+            learner.first = header.get("first", 0)
         learner.holdout = tuple(header["holdout"]) if header.get("holdout") else None
         session._holdouts = [(first, share) for first, share in header.get("holdouts", ())]
         session._strata.width, blocks = header.get("strata", (session._strata.width, ()))

@@ -187,7 +187,7 @@ def choose(
     """Arms for so many asks, their probabilities where these are kept, and what is noted of each."""
     if given is None:
         arms, p = session._learner.choose(session.step + 1, count, session.open)
-        return arms.tolist(), p.tolist() if session.explore > 0 else repeat(None), repeat(None)
+        return arms.tolist(), session._learner.kept(p) or repeat(None), repeat(None)
     learner, first = session._learner, session.step + 1
     share = 0.0 if learner.holdout is None or learner.forced is not None else learner.holdout[0]
     learner.units_held = {
@@ -200,7 +200,7 @@ def choose(
         learner.units_held = {}
     chosen: list[int] = arms.tolist()
     notes: list[Note | None] = []
-    probabilities: list[float | None] = p.tolist() if session.explore > 0 else [None] * len(given)
+    probabilities: list[float | None] = learner.kept(p) or [None] * len(given)
     fresh: dict[bytes, Slot] = {}
     for index, (unit, metadata) in enumerate(given):
         if unit is None:

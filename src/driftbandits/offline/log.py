@@ -29,8 +29,9 @@ MOST_ARMS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Decisions in the order of their steps. A reward that never came is NaN; ``probability`` is None if not logged.
+    """Decisions in the order of their steps. A reward that never came is NaN, and so is a probability not logged.
 
+    ``probability`` is None if there is none at all.
     ``again`` counts rows that are not here: Decisions that gave a unit the arm that it had.
     """
 
@@ -64,7 +65,7 @@ def read_log(
 
     Columns: ``step`` gives the order: whole numbers, each once, or time stamps, of which equal ones keep the order of
     their rows; ``arm`` (names or whole numbers), ``reward`` (empty: it never came), and ``probability``, with which the
-    policy that ran chose this arm at this step, in (0, 1]; it may be missing altogether. Rows that ``again`` marks as
+    policy that ran chose this arm at this step, in (0, 1]; empty where it was not logged. Rows that ``again`` marks as
     true are left out, since nothing was chosen there. Other columns are ignored.
     ``columns`` maps these names to those that the log has, as in ``{"step": "time", "arm": "variant"}``.
 
@@ -216,8 +217,8 @@ def _probability(frame: pl.DataFrame, where: str, order: Array, again: pl.Series
     if "probability" not in frame.columns or (frame["probability"].is_null() | again).all():
         return None
     values = _numbers(frame, "probability", where)
-    wrong = (values.is_null() | ~((values > 0) & (values <= 1))) & ~again
-    _refuse(wrong, frame, "probability", where, "a number in (0, 1], in every row or in none")
+    wrong = values.is_not_null() & ~((values > 0) & (values <= 1)) & ~again
+    _refuse(wrong, frame, "probability", where, "a number in (0, 1], or nothing where it was not logged")
     return values.to_numpy()[order]
 
 

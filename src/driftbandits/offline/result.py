@@ -164,12 +164,12 @@ class Replay:
         size = (9.6, height) if figsize is None else figures.check_size(figsize)
         with figures.pair(ax, size, width_ratios=(3, 2)) as (figure, (left, right)):
             parts = self.sums[LOG].shape[1]
-            middles = (np.arange(parts) + 0.5) * len(self.rows) / parts
+            middles = self.rows.places[((np.arange(parts) + 0.5) * len(self.rows) / parts).astype(np.int64)]
             for name in shown:
                 middle, reach = reached(self._curve(name))
                 left.plot(middles, middle, label=name, **figures.line_style(style[name]))
                 figures.shade(left, middles, middle - reach, middle + reach, style[name])
-            left.set(xlabel="row of the log", ylabel="reward per step", xlim=(0, len(self.rows)), title="along the log")
+            left.set(xlabel="row of the log", ylabel="reward per step", xlim=(0, len(self.log)), title="along the log")
             figures.thousands(left.xaxis, 4)
             if ax is None:
                 note = "bands and bars: 95 % intervals"
@@ -195,7 +195,8 @@ class Replay:
         return html_table(*self._shown(), self._heading(), " ".join(self.notes()))
 
     def _heading(self) -> str:
-        return f"Replay of {len(self.log):,} rows: {self.log.n_arms} arms, {self.horizon:,} steps a replay"
+        used = "" if len(self.rows) == len(self.log) else f"{len(self.rows):,} of "
+        return f"Replay of {used}{len(self.log):,} rows: {self.log.n_arms} arms, {self.horizon:,} steps a replay"
 
     def _shown(self) -> tuple[list[str], list[list[str]]]:
         rows = []

@@ -6,7 +6,7 @@ Both tests are two-sided; each refuses a log that tells the truth once in 10,000
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -31,18 +31,23 @@ CONTRADICTIONS = (
     "was repeated more or less often after high rewards",
 )
 """What contradicts a log, for each g: 1; the recent mean of D; 1{A(t-1) = a}; that times the last reward's surprise."""
+HOW_TO_LOG = "log the probability of each choice, as a Session or a Store's experiment with explore=0.1 does"
 FEWEST = 100
 """Rows that a replay must be able to use, and effective rows behind the estimate for an arm alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The rows of a log that estimates rest on, with the probability of every choice, and what was left out."""
+    """The rows of a log that estimates rest on, with the probability of every choice, and what was left out.
+
+    ``places`` are the numbers of these rows in the log, from 0 on.
+    """
 
     names: tuple[str, ...]
     arms: Array
     rewards: Array
     probability: Array
+    places: Array
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -63,6 +68,13 @@ class Evidence:
 def evidence(log: Log, logged: str | None = None, missing: float | None = None) -> Evidence:
     """What of the log can be used, or an InputError that says why it can't answer.
 
+    Rows without a probability are left out, wherever they are. Whether a probability is logged must be settled before
+    the choice, as it is if exploration is switched on or off. Then the rows that have one are, given all the past, as
+    good as those of a log in which the others never were, and every estimate here holds for these rows: a replay is a
+    run of the policy on the instance at the steps that have a probability. If probabilities were logged for some arms
+    rather than others, the tests of ``_check_chances`` find that the probabilities can't be right. Across a gap, means
+    drift as far as in all of its steps: the result says so. The drift of the log is estimated from all of its rows.
+
     ``logged="uniform"`` says that the log, which has no probabilities, chose every arm with the same chance whatever
     the rewards were. ``missing`` stands for rewards that never came; without it their rows are left out.
     """
@@ -70,6 +82,16 @@ def evidence(log: Log, logged: str | None = None, missing: float | None = None) 
     notes = []
     if log.again:
         notes.append(f"{log.again:,} Decisions gave a unit the arm that it had and are left out: nothing was chosen")
+    places = np.flatnonzero(np.isfinite(probability))
+    if len(places) < len(log):
+        notes.append(_unlogged(places, len(log)))
+        if len(places) < FEWEST:
+            raise InputError(
+                f"only {len(places):,} of {len(log):,} rows of the log have a probability; at least {FEWEST} are "
+                f"needed: {HOW_TO_LOG}"
+            )
+        log = replace(log, arms=log.arms[places], rewards=log.rewards[places], probability=probability[places])
+        probability = probability[places]
     rewards, came = log.rewards, np.isfinite(log.rewards)
     if not came.all():
         count = f"{(~came).sum():,} of {len(log):,} rewards never came"
@@ -93,7 +115,19 @@ def evidence(log: Log, logged: str | None = None, missing: float | None = None) 
         raise InputError(f"only {used.sum():,} rows of the log can be used; at least {FEWEST} are needed")
     claim = "the log was not drawn uniformly" if logged else "the probabilities can't be right"
     _check_chances(log, ~certain, probability, claim)
-    return Evidence(log.names, log.arms[used], rewards[used], probability[used], tuple(notes))
+    return Evidence(log.names, log.arms[used], rewards[used], probability[used], places[used], tuple(notes))
+
+
+def _unlogged(places: Array, rows: int) -> str:
+    """What of a log is left out because its probability was not logged, and where it lies."""
+    count = f"{rows - len(places):,} of {rows:,} rows have no probability and are left out"
+    first, last = (int(places[0]), int(places[-1]) + 1) if len(places) else (rows, rows)
+    between = last - first - len(places)
+    where = [f"the first {first:,}"] * (first > 0) + [f"the last {rows - last:,}"] * (last < rows)
+    where += [f"{between:,} between others; across such a gap means drift as far as in all of its steps"] * (
+        between > 0
+    )
+    return f"{count}: {' and '.join(where)}"
 
 
 def _probability(log: Log, logged: str | None) -> Array:
@@ -105,9 +139,9 @@ def _probability(log: Log, logged: str | None) -> Array:
         return log.probability
     if not logged:
         raise InputError(
-            "the log has no probabilities, so how its choices depend on the rewards is not known: log the "
-            "probability of each choice, or, if every arm had the same chance whatever the rewards were, say "
-            "logged='uniform' (--logged uniform), which is then tested"
+            "the log has no probabilities, so how its choices depend on the rewards is not known: "
+            f"{HOW_TO_LOG}; or, if every arm had the same chance whatever the rewards were, say logged='uniform' "
+            "(--logged uniform), which is then tested"
         )
     return np.full(len(log), 1.0 / log.n_arms)
 

@@ -121,6 +121,14 @@ class Policy(Compiled):
         """
         return Stage(self, 0, ENDLESS)
 
+    def probabilities(self, state: Any) -> np.ndarray[Any, Any] | None:
+        """The exact probability with which ``select`` chooses each arm now; None for a policy that can't tell.
+
+        A Session keeps them, so that its log can be replayed. What ``select`` draws must be all that is left to chance:
+        a policy whose ``update`` has drawn the arm already has no probabilities.
+        """
+        return None
+
     def belief(self, state: Any) -> Belief:
         """What the policy thinks of the arms; empty for a policy that keeps no estimates."""
         return Belief()

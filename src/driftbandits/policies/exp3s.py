@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_drift, check_horizon
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.exponential import draw_arm, mix
@@ -92,6 +93,9 @@ class Exp3S(Policy):
 
     def select(self, state: Exp3SState, rng: np.random.Generator) -> int:
         return draw_arm(state.arms, rng)
+
+    def probabilities(self, state: Exp3SState) -> Array:
+        return np.asarray(state.arms.probability)
 
     def update(self, state: Exp3SState, arm: int, reward: float) -> None:
         run, arms = state.run[0], state.arms

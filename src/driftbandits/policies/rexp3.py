@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
@@ -83,6 +84,9 @@ class Rexp3(Policy):
 
     def select(self, state: Rexp3State, rng: np.random.Generator) -> int:
         return draw_arm(state.arms, rng)
+
+    def probabilities(self, state: Rexp3State) -> Array:
+        return np.asarray(state.arms.probability)
 
     def update(self, state: Rexp3State, arm: int, reward: float) -> None:
         run, arms = state.run[0], state.arms

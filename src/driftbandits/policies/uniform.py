@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -31,6 +32,10 @@ class Uniform(Policy):
 
     def select(self, state: UniformState, rng: np.random.Generator) -> int:
         return int(rng.random() * state.run[0].n_arms)
+
+    def probabilities(self, state: UniformState) -> Array:
+        n_arms = int(state.run[0].n_arms)
+        return np.full(n_arms, 1.0 / n_arms)
 
     def update(self, state: UniformState, arm: int, reward: float) -> None:
         pass

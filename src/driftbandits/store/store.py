@@ -122,6 +122,7 @@ class Store:
     ) -> Experiment:
         """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
 
+        ``explore=0.1`` makes a log that ``replay`` can evaluate other policies on; most logs without it can't be.
         ``keep``: seconds after which ``prune`` erases events; never unless given. ``answer`` makes of the new
         experiment what is kept under an idempotency key, and ``audit`` says who created it: both are written in the
         same transaction. So it is with every ``audit`` of the verbs below.

@@ -93,7 +93,10 @@ class NewExperiment(Request):
     default_reward: Annotated[Default, Field(json_schema_extra=_without_default)] = 0.0
     reward_range: Range = None
     explore: Annotated[
-        Share, Field(description="Share of Decisions that fall on any arm alike; above 0 all probabilities are kept.")
+        Share,
+        Field(
+            description="Share of Decisions that fall on any arm alike. Above 0, such as 0.1, replay can use the log."
+        ),
     ] = 0.0
     sticky: Sticky = None
     late: Late = False
