@@ -58,6 +58,22 @@ def test_simulate_prints_and_writes(tmp_path: Path) -> None:
     assert f"{kept.regret['RoundRobin'][:, -1].mean():,.1f}" in answer.stdout
 
 
+def test_a_file_with_a_column_of_times(tmp_path: Path) -> None:
+    rows = "".join(f"2024-05-{day:02d},0.5,0.4\n" for day in range(1, 31))
+    (tmp_path / "means.csv").write_text(f"day,red,blue\n{rows}")
+    words = ["simulate", "means.csv", "--policy", "RoundRobin", "--runs", 2]
+    refused = driftbandits(*words, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--set FILE.time=day on the command line" in refused.stderr
+    answer = driftbandits(*words, "--set", "means.csv.time=day", cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    assert "means: T = 30" in answer.stdout
+    assert (
+        "has no parameter 'tim'; did you mean time?"
+        in driftbandits(*words, "--set", "means.csv.tim=day", cwd=tmp_path).stderr
+    )
+
+
 def test_gap_and_bounds(tmp_path: Path) -> None:
     db.instances.toggling(horizon=20_000).save(tmp_path / "means.npz")
     answer = driftbandits("gap", tmp_path / "means.npz", "--plot", tmp_path / "gap.png")

@@ -70,14 +70,21 @@ def test_files_of_another_kind_are_refused(ending: str, saved: Callable[[str], P
     [
         ("", "the file is empty"),
         ("arm_0,arm_1\n", "no rows"),
-        ("arm_0,arm_1\n0.5,0.5\n0.5,0.5,0.5\n", "one length of rows"),
+        ("arm_0,arm_1\n0.5,0.5\n0.5,0.5,0.5\n", "one length of rows: line 3 has 3 cells, and the first line has 2"),
+        ("red;blue\n0,5;0,4\n0,3;0,2\n", r"separated by ';', and must be by ','.*read_csv\(path, sep=';'\)"),
+        ("red;blue\n0.5;0.4\n0.3;0.2\n", "separated by ';', and must be by ','"),
+        ("red\tblue\n0.5\t0.4\n", "separated by a tab, and must be by ','"),
+        ("red|blue\n0.5|0.4\n", r"separated by '\|', and must be by ','"),
         ("arm_0,arm_1\n0.5,0.5\n0.5\n", "'arm_1' has an empty cell where step 2 needs a number"),
         ("arm_0,arm_1\n0.5,high\n", "'arm_1' has 'high' where step 1 needs a number"),
         ("arm_0,arm_1\n0.5,nan\n", r"every mean must lie in \[0, 1\]; arm 1 at step 1 has nan"),
         ("arm_0,arm_1\n0.5,0.5\n0.5,7\n", "arm 1 at step 2 has 7"),
         ("0.5,0.5\n0.4,0.6\n", "line of column names"),
         ("arm_0\n0.5\n", "at least 2 arms"),
-        ("arm_0,arm_1\n0.5,\xff\n", "invalid utf-8"),
+        ("arm_0,arm_1\n0.5,\xff\n", "save it again as UTF-8 text with ','"),
+        ("day,a,b\n2024-01-01,0.5,0.4\n2024-01-02,0.5,0.3\n", r"if it holds times, say table\(path, time='day'\)"),
+        ("n,a,b\n0,0.5,0.4\n1,0.5,0.3\n2,0.1,0.3\n", r"counts the rows.*index=False\); .*table\(path, time='n'\)"),
+        ("Year,a,b\n1999,0.5,0.4\n2001,0.5,0.3\n", r"'Year', rises as times do \(1999, 2001, ...\): .*time='Year'"),
     ],
 )
 def test_wrong_csv_files_are_explained(content: str, message: str, tmp_path: Path) -> None:
@@ -92,6 +99,28 @@ def test_a_csv_file_may_begin_with_whole_numbers_and_have_spaces(tmp_path: Path)
     path = tmp_path / "means.csv"
     path.write_text("red, blue\n" + "0, 1\n" * 2_000 + "0.25, 0.75\n")
     assert table(path).means[-1].tolist() == [0.25, 0.75]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_of_times_is_left_out(ending: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame({"red": [0.5, 0.4], "day": ["2024-05-02", "2024-05-01"], "blue": [0.1, 0.2]})
+    path = tmp_path / f"means.{ending}"
+    getattr(frame.with_columns(pl.col("day").str.to_date()), f"write_{ending}")(path)
+    with pytest.raises(InputError, match=r"time='day'"):
+        table(path)
+    found = table(path, drift=0.2, time="day")
+    assert (found.arms, found.means.tolist()) == (("red", "blue"), [[0.5, 0.1], [0.4, 0.2]])
+    for wrong in ("Day", 1):
+        with pytest.raises(InputError, match="time must name one of its columns, red, day, blue; got"):
+            table(path, time=wrong)  # type: ignore[arg-type]
+    np.savez(tmp_path / "means.npz", means=[[0.5, 0.4]])
+    with pytest.raises(InputError, match=r"time names a column of a \.csv or \.parquet file, and this is \.npz"):
+        table(tmp_path / "means.npz", time="day")
+
+
+def test_an_arm_may_be_called_day(tmp_path: Path) -> None:
+    (tmp_path / "means.csv").write_text("day,night\n0,0.5\n0.5,0.25\n1,0.5\n")
+    assert table(tmp_path / "means.csv").arms == ("day", "night")
 
 
 def test_other_wrong_files_are_explained(tmp_path: Path) -> None:

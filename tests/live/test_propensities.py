@@ -129,7 +129,9 @@ class Unsure(db.Uniform):
 
 
 def test_a_policy_that_tells_wrong_probabilities() -> None:
-    with pytest.raises(db.PolicyError, match="Forgetful.probabilities gives 0 for an arm that Forgetful.select chose"):
+    with pytest.raises(
+        db.PolicyError, match=r"Forgetful\.probabilities gives 0 for an arm that Forgetful\.select chose"
+    ):
         Session(Forgetful(), ["a", "b"]).ask_many(50)
     with pytest.raises(db.PolicyError, match=r"a probability for each of 2 arms, which sum to 1; got \[0.5, 0.6\]"):
         Session(Unsure(), ["a", "b"]).ask()

@@ -120,6 +120,9 @@ def test_arms_are_sorted_as_what_they_are() -> None:
     [
         ("", "the file is empty"),
         ("step,arm,reward\n", "has no rows"),
+        ("step;arm;reward\n1;a;0,5\n2;b;0,1\n", "its columns are separated by ';', and must be by ','"),
+        ("step\tarm\treward\n1\ta\t0.5\n", "its columns are separated by a tab, and must be by ','"),
+        ("step,arm,reward\n1,a,0.5\n2,b,1,7\n", "line 3 has 4 cells, and the first line has 3"),
         ("step,arm\n1,a\n", "no column 'reward'.*; its columns: step, arm"),
         ("step,arm,reward\n1,a,0.5\n2,b,nan\n", "row 2, column 'reward' must be a finite number.*got 'nan'"),
         ("step,arm,reward\n1,a,\n2,b,-inf\n", "row 2, column 'reward'.*got '-inf'"),

@@ -44,9 +44,12 @@ def read_instance(name: str, settings: dict[str, Any] | None = None) -> Any:
     if name in instances.FAMILIES and name != "table":
         check_parameters(name, instances.FAMILIES[name], settings or {})
         return instances.FAMILIES[name](**(settings or {}))
-    if settings:
-        raise InputError(f"--set {name}.{next(iter(settings))} is for families of instances, and {name} is a file")
-    return as_instance(name)
+    if not settings:
+        return as_instance(name)
+    if "path" in settings:
+        raise InputError(f"--set {name}.path: {name} is a path already; leave it out")
+    check_parameters(name, instances.table, settings)
+    return instances.table(name, **settings)
 
 
 def check_parameters(name: str, make: Any, settings: dict[str, Any]) -> None:

@@ -11,23 +11,41 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_path
+from driftbandits._common.checks import check_path, shown
+from driftbandits._common.text_tables import read_csv
 from driftbandits.errors import InputError
 from driftbandits.instances.base import FAMILIES, Instance, column_names
 
 if TYPE_CHECKING:
     import polars as pl
 
+TIMES = (
+    "time",
+    "timestamp",
+    "date",
+    "datetime",
+    "year",
+    "month",
+    "week",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "step",
+    "t",
+)
+"""What columns of times are called."""
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError)
 """What numpy and zipfile raise, between them, on files that are cut, altered or something else by another name."""
 
 
-def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
+def table(path: str | os.PathLike[str], drift: float | None = None, *, time: str | None = None) -> Instance:
     """The instance in a file as ``Instance.save`` writes it: one row a step, one column an arm.
 
     A .csv file begins with a line of column names, which name the arms; a .npz file holds the array ``means``, and may
     hold ``arms`` and ``available``. ``drift``, when given, is a promise that is checked: no mean may move by more in
-    one step. The instance has no recipe: the file may change.
+    one step. ``time`` is the column of a .csv or .parquet file that holds times or row numbers: it is left out, and the
+    rows are taken in the order of the file. The instance has no recipe: the file may change.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +64,7 @@ def table(path: str | os.PathLike[str], drift: float | None = None) -> Instance:
     try:
         if file.stat().st_size == 0:
             raise InputError("the file is empty; save the instance again")
-        means, arms, available = reader(file)
+        means, arms, available = reader(file, time)
         return Instance(means, name=file.stem, drift=drift, arms=arms, available=available)
     except InputError as error:
         raise InputError(f"cannot use {file}: {error}") from error
@@ -62,7 +80,9 @@ Found: TypeAlias = "tuple[Array, list[str] | None, Array | None]"
 """Means, the names of arms if there are any, and which are there if not all always are."""
 
 
-def _from_npz(file: Path) -> Found:
+def _from_npz(file: Path, time: str | None) -> Found:
+    if time is not None:
+        raise InputError(f"time names a column of a .csv or .parquet file, and this is .npz: leave out time={time!r}")
     try:
         with file.open("rb") as stream, np.load(stream) as archive:
             names = list(archive)
@@ -76,43 +96,43 @@ def _from_npz(file: Path) -> Found:
     return np.asarray(means), arms, available
 
 
-def _from_csv(file: Path) -> Found:
-    import polars as pl
-
-    try:
-        # All as text first: guessing types from the top of the file would trip over a later 0.5 among 0s and 1s.
-        frame = pl.read_csv(file, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"it is not a table with one length of rows ({_first_line(error)})") from error
+def _from_csv(file: Path, time: str | None) -> Found:
+    frame = read_csv(file)
     if any(_is_number(name) for name in frame.columns):  # polars renames the second of two equal names, so not "all"
         raise InputError("its first line holds numbers; put a line of column names above, such as arm_0,arm_1")
-    return _numbers(frame)
+    return _numbers(frame, time)
 
 
-def _from_parquet(file: Path) -> Found:
+def _from_parquet(file: Path, time: str | None) -> Found:
     import polars as pl
 
     try:
         frame = pl.read_parquet(file)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"it is damaged or not a Parquet file ({_first_line(error)}); save it again") from error
-    return _numbers(frame)
+    return _numbers(frame, time)
 
 
-def _numbers(frame: pl.DataFrame) -> Found:
-    """The columns as one array of numbers, or an error that names the first cell that is none."""
+def _numbers(frame: pl.DataFrame, time: str | None) -> Found:
+    """The columns but ``time`` as one array of numbers, or an error that names the first cell that is none."""
     import polars as pl
 
+    if time is not None and time not in frame.columns:
+        raise InputError(f"time must name one of its columns, {', '.join(frame.columns)}; got {shown(time)}")
+    frame = frame.drop(time) if time is not None else frame
     columns = []
     for name in frame.columns:
         column = frame[name]
+        if column.dtype.is_temporal():
+            raise InputError(f"column {name!r} holds times, not means: {_leave_out(name)}")
         if not (column.dtype.is_numeric() or column.dtype == pl.String):
             raise InputError(f"column {name!r} holds {column.dtype}, not numbers; remove it or convert it")
         values = column.str.strip_chars().cast(pl.Float64, strict=False) if column.dtype == pl.String else column
         if values.null_count():
             row = int(values.is_null().arg_max() or 0)
             cell = "an empty cell" if column[row] is None else f"{column[row]!r}"
-            raise InputError(f"column {name!r} has {cell} where step {row + 1} needs a number in [0, 1]")
+            hint = f": {_leave_out(name)}" if values.null_count() == len(values) else ""
+            raise InputError(f"column {name!r} has {cell} where step {row + 1} needs a number in [0, 1]{hint}")
         columns.append(values.to_numpy())
     if columns:
         _refuse_index(frame.columns[0], columns[0])
@@ -120,13 +140,24 @@ def _numbers(frame: pl.DataFrame) -> Found:
     return means, column_names(frame.columns), None
 
 
+def _leave_out(name: str) -> str:
+    """What to do about a column of times."""
+    return f"if it holds times, say table(path, time={name!r}), or --set FILE.time={name} on the command line"
+
+
 def _refuse_index(name: str, values: Array) -> None:
     """Whole numbers that count the rows are no means: most likely the index that pandas writes unless told not to."""
-    counts = len(values) > 2 or name.strip().lower() in ("", "index", "unnamed: 0")
+    called = name.strip().lower()
+    counts = len(values) > 2 or called in ("", "index", "unnamed: 0")
     if counts and len(values) > 1 and values[0] in (0, 1) and (np.diff(values) == 1).all():
         raise InputError(
             f"its first column, {name!r}, counts the rows ({values[0]:.0f}, {values[1]:.0f}, ...) as an index does: "
-            "leave it out, as by to_csv(index=False)"
+            f"leave it out, as by to_csv(index=False); {_leave_out(name)}"
+        )
+    rises = len(values) > 1 and values[-1] > 1 and (values % 1 == 0).all() and (np.diff(values) > 0).all()
+    if called in TIMES and rises:
+        raise InputError(
+            f"its first column, {name!r}, rises as times do ({values[0]:.0f}, {values[1]:.0f}, ...): {_leave_out(name)}"
         )
 
 

@@ -56,9 +56,9 @@ class Session:
     ``late``: rewards come late, and silence is weighed by its age until the timeout ends (``docs/sessions.md``).
 
     ``explore``: this share of Decisions choose any arm with equal probability, and the exact probability of every
-    choice is kept. ``replay`` needs these to evaluate other policies on the log: give ``explore=0.1`` from the start. With
-    0, the default, only the log of a policy whose ``probabilities`` are known has them: Uniform, Exp3S, Rexp3. The last ``remember`` answered Decisions are remembered: to tell the same reward again is
-    fine, to tell another is a conflict.
+    choice is kept. ``replay`` needs these to evaluate other policies on the log: give ``explore=0.1`` from the start.
+    With 0, the default, only policies that state the probability of each arm keep it: Uniform, Exp3S, Rexp3. The last
+    ``remember`` answered Decisions are remembered: to tell one's reward again is fine, to tell another is a conflict.
 
     ``sticky``: for so many seconds ``ask(unit="user-17")`` gives the same unit the same arm; None, the default, chooses
     anew every time. Of a unit a hash is kept, under ``unit_key``, a secret; it is made of the seed unless given.

@@ -15,6 +15,7 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.cells import unescaped
 from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._common.frames import as_polars, is_frame
+from driftbandits._common.text_tables import read_csv
 from driftbandits.errors import InputError
 from driftbandits.offline.walks import DriftEstimate, fit_drift
 
@@ -119,8 +120,9 @@ def _frame(file: Path) -> pl.DataFrame:
             return pl.read_parquet(file)
         if file.suffix.lower() == ".jsonl":
             return pl.read_ndjson(file, infer_schema_length=None)
-        # As text: guessing types from the top of the file would trip over a later 0.5 among 0s and 1s.
-        return pl.read_csv(file, infer_schema=False)
+        return read_csv(file)
+    except InputError as error:
+        raise InputError(f"cannot read {file}: {error}") from error
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().split("\n")[0]
         raise InputError(f"cannot read {file}: it is damaged or not a {file.suffix} table ({reason})") from error

@@ -124,9 +124,8 @@ def _unlogged(places: Array, rows: int) -> str:
     first, last = (int(places[0]), int(places[-1]) + 1) if len(places) else (rows, rows)
     between = last - first - len(places)
     where = [f"the first {first:,}"] * (first > 0) + [f"the last {rows - last:,}"] * (last < rows)
-    where += [f"{between:,} between others; across such a gap means drift as far as in all of its steps"] * (
-        between > 0
-    )
+    gap = f"{between:,} between others; across such a gap means drift as far as in all of its steps"
+    where += [gap] * (between > 0)
     return f"{count}: {' and '.join(where)}"
 
 
