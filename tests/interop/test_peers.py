@@ -56,6 +56,23 @@ GUESTS: dict[str, Callable[[], Guest]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("make", "function"),
+    [
+        (lambda: bandit.UCB(delta=1), "from_river"),
+        (lambda: MAB([0, 1, 2], LearningPolicy.UCB1(1)), "from_mabwiser"),
+        (lambda: smpybandits().UCB(3), "from_smpybandits"),
+    ],
+)
+def test_a_policy_of_another_library_by_itself_is_pointed_to_its_function(
+    make: Callable[[], Any], function: str
+) -> None:
+    """river's policies have no repr before their first pull."""
+    for play in (lambda: db.simulate(make(), WORLD, NOISE), lambda: db.simulate({"theirs": make()}, WORLD, NOISE)):
+        with pytest.raises(db.InputError, match=rf"give driftbandits\.interop\.{function}\(lambda n_arms, seed: "):
+            play()
+
+
 @pytest.mark.parametrize("name", GUESTS)
 def test_a_guest_depends_on_the_seed_alone(name: str) -> None:
     shared = random.getstate(), np.random.get_state()[1].copy()  # type: ignore[index]  # noqa: NPY002

@@ -211,7 +211,7 @@ def sticky(rows: int = 4_000) -> pl.DataFrame:
         (lambda: uniform_log(270), {}, "about 90 of 270 rows, fewer than 100"),
         (uniform_log, {"missing": float("nan")}, "missing must be a finite number"),
         (uniform_log, {"replicates": 1}, "replicates must be"),
-        (uniform_log, {"policies": 3}, "must be an object with init"),
+        (uniform_log, {"policies": 3}, "must be an object with the methods init"),
         (uniform_log, {"policies": ["Oracle"]}, "Oracle can't be replayed"),
         (uniform_log, {"policies": ["AutoTs"]}, "did you mean AutoTS"),
         (uniform_log, {"policies": {"x": db.AutoTS}}, "AutoTS is a class"),

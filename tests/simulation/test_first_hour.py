@@ -64,7 +64,7 @@ def test_instances_by_name(tmp_path: Path) -> None:
         ("UCB2", SHORT, "did you mean UCB1"),
         ([db.UCB1], SHORT, r"UCB1 is a class.*write UCB1\("),
         ([db.UCB1(), db.UCB1()], SHORT, "two policies of the list are UCB1: give them names"),
-        ([3], SHORT, "must be an object with init, select and update; got 3"),
+        ([3], SHORT, "must be an object with the methods init, select and update.*got 3"),
         ({1: db.UCB1()}, SHORT, "the name of a policy must be text; got 1"),
         ("UCB1", "togling", "unknown instance 'togling'; did you mean toggling"),
         ("UCB1", db.instances.toggling, r"toggling is a function .*call it, as in toggling\(\)"),

@@ -315,7 +315,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"policies": {}}, "at least one policy"),
     ({"policies": []}, "at least one policy"),
     ({"policies": {"it": db.RoundRobin}}, r"RoundRobin is a class, .* write RoundRobin\(...\)"),
-    ({"policies": {"it": 3}}, "'it' must be an object with init, select and update; got 3"),
+    ({"policies": {"it": 3}}, "'it' must be an object with the methods init, select and update.*got 3"),
     ({"noise": 0.5}, "noise must be a noise model.*got 0.5"),
     (
         {"policies": {"it": db.SnoozeIt(T, 1e-3)}, "instance": db.instances.stationary(10, (0.1, 0.2, 0.3))},

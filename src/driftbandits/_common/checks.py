@@ -176,7 +176,9 @@ def check_range(name: str, values: Any) -> tuple[float, float] | None:
         return None
     given = list(values) if isinstance(values, Sequence) and not isinstance(values, str) else []
     if len(given) != 2 or not all(map(is_reward, given)) or not given[0] < given[1]:
-        raise InputError(f"{name} must be two numbers, the smaller one first, or None for no limits; got {values!r}")
+        raise InputError(
+            f"{name} must be two numbers, the smaller one first, or None for no limits; got {shown(values)}"
+        )
     return float(given[0]), float(given[1])
 
 
@@ -219,9 +221,9 @@ def shown(value: Any) -> str:
     """
     if isinstance(value, int) and abs(value) > LARGEST_REWARD:
         return f"about {'-' * (value < 0)}10^{math.log10(abs(value)):.0f}"
-    if isinstance(shape := getattr(value, "shape", None), tuple) and shape:
-        return f"{type(value).__name__} of shape {shape}"  # an array, a data frame
     try:
+        if isinstance(shape := getattr(value, "shape", None), tuple) and shape:
+            return f"{type(value).__name__} of shape {shape}"  # an array, a data frame
         text = " ".join(repr(value).split())
     except Exception:  # someone else's; river's policies have no repr before their first pull
         text = f"an object of {type(value).__name__}"

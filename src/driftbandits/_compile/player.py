@@ -29,6 +29,7 @@ from driftbandits._compile.loops import (
     make_update_many,
 )
 from driftbandits._compile.lowlevel import handle
+from driftbandits._compile.verbs import check_verbs
 from driftbandits.errors import InputError, PolicyError
 
 Mode = Literal["interpreted", "checked", "compiled"]
@@ -287,21 +288,13 @@ class Player:
             )
         if answer == WRONG_REWARD:
             raise InputError(
-                f"{others[0]!r} drew the reward {self._fault[REWARD]} at step {step:,}: "
+                f"{shown(others[0])} drew the reward {self._fault[REWARD]} at step {step:,}: "
                 f"rewards must be finite and at most {LARGEST_REWARD:g} in size"
             )
 
 
 def _check_policy(policy: Any) -> None:
-    if isinstance(policy, type):
-        name = policy.__name__
-        raise InputError(f"a policy is an object, and {name} is a class: write {name}(...) in place of {name}")
-    missing = [verb for verb in ("init", "select", "update") if not callable(getattr(policy, verb, None))]
-    if missing:
-        raise InputError(
-            f"a policy is an object with the methods init, select and update, such as UCB1(); got {shown(policy)}, "
-            f"which has no {missing[0]}"
-        )
+    check_verbs(policy)
     if isinstance(policy, Compiled):
         check_fields(policy)
 

@@ -259,7 +259,7 @@ class Instance:
 
     def _check_arms(self, arms: Sequence[str]) -> tuple[str, ...]:
         if len(names := check_names("arms", arms)) != self.n_arms:
-            raise InputError(f"arms must name all {self.n_arms} arms, and names {len(names)}: {arms!r}")
+            raise InputError(f"arms must name all {self.n_arms} arms, and names {len(names)}: {shown(arms)}")
         return tuple(names)
 
     def _check_drift(self, drift: float) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import is_number, shown
-from driftbandits._compile.kernels import Compiled
+from driftbandits._compile.kernels import Compiled, is_ours
+from driftbandits._compile.verbs import check_call
 from driftbandits.errors import InputError
 
 
@@ -25,6 +26,8 @@ def check_noise(value: Any) -> Noise:
     """What scatters rewards must be a noise model."""
     if not isinstance(value, Noise):
         raise InputError(f"noise must be a noise model, such as Gaussian(0.5) or Bernoulli(); got {shown(value)}")
+    if not is_ours(type(value)):
+        check_call(type(value).__name__, value.draw, ("mean", "rng"))
     return value
 
 

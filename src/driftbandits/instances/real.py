@@ -5,6 +5,7 @@ What was recorded, and from where, is said in ``docs/real-data.md``.
 
 from __future__ import annotations
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import InputError
 from driftbandits.instances.base import HORIZON, Instance, check_shape, family
 from driftbandits.instances.recorded import day_by_day, read_data, spread
@@ -38,7 +39,7 @@ def ad_prices(horizon: int = HORIZON, price: str = "cpc") -> Instance:
     """
     T, _ = check_shape(horizon, 3)
     if price not in PRICES:
-        raise InputError(f"price must be one of {', '.join(PRICES)}; got {price!r}")
+        raise InputError(f"price must be one of {', '.join(PRICES)}; got {shown(price)}")
     return day_by_day(f"ad-prices-{price}", T)
 
 

@@ -106,9 +106,9 @@ def _renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, where: str)
         )
     for ours, theirs in (columns or {}).items():
         if ours not in (*NEEDED, "probability"):
-            raise InputError(f"columns maps step, arm, reward and probability to the log's names; got {ours!r}")
+            raise InputError(f"columns maps step, arm, reward and probability to the log's names; got {shown(ours)}")
         if theirs not in frame.columns:
-            raise InputError(f"{where} has no column {theirs!r}; its columns: {', '.join(frame.columns)}")
+            raise InputError(f"{where} has no column {shown(theirs)}; its columns: {', '.join(frame.columns)}")
     return frame.with_columns(frame[theirs].alias(ours) for ours, theirs in (columns or {}).items())
 
 

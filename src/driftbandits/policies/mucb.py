@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_whole, shown
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.detection import check_detection
@@ -69,9 +69,9 @@ class MUCB(Policy):
     def __post_init__(self) -> None:
         check_detection(self)
         if self.tuning not in TUNINGS:
-            raise InputError(f"unknown tuning {self.tuning!r}; choose one of {', '.join(TUNINGS)}")
+            raise InputError(f"unknown tuning {shown(self.tuning)}; choose one of {', '.join(TUNINGS)}")
         if check_whole("window", self.window, 2, LONGEST_WINDOW) % 2:
-            raise InputError(f"window must be even, for its halves are compared; got {self.window!r}")
+            raise InputError(f"window must be even, for its halves are compared; got {shown(self.window)}")
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The threshold b and the share of exploration."""

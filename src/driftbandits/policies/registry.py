@@ -8,6 +8,7 @@ from typing import Any
 
 from driftbandits import policies
 from driftbandits._common.checks import did_you_mean, shown
+from driftbandits._compile.verbs import check_verbs
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.policies.base import Policy
@@ -78,22 +79,15 @@ def name_policies(given: Any, make: Callable[[str], Any]) -> dict[str, Any]:
         listed = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         made = [make(each) if isinstance(each, str) else each for each in listed]
         for each in made:
-            _check_policy(type(each).__name__, each)
+            check_verbs(each)
         named = dict(zip(_names_of(made), made, strict=True))
     if not named:
         raise InputError('policies must hold at least one policy, as in {"SnoozeIt": SnoozeIt(horizon=..., drift=...)}')
     for name, policy in named.items():
         if not isinstance(name, str):
-            raise InputError(f"the name of a policy must be text; got {name!r}")
-        _check_policy(name, policy)
+            raise InputError(f"the name of a policy must be text; got {shown(name)}")
+        check_verbs(policy, f"policy {name!r}")
     return named
-
-
-def _check_policy(name: str, policy: Any) -> None:
-    if isinstance(policy, type):
-        raise InputError(f"{policy.__name__} is a class, and a policy is made of it: write {policy.__name__}(...)")
-    if not all(hasattr(policy, verb) for verb in ("init", "select", "update")):
-        raise InputError(f"policy {name!r} must be an object with init, select and update; got {policy!r}")
 
 
 def _names_of(made: Sequence[Any]) -> list[str]:

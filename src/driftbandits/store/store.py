@@ -9,7 +9,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import IO, Any, Self
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_whole, shown
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, Outcome, Settled, Told
@@ -406,5 +406,6 @@ def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:
             there, wanted = list(there or ()), list(value)
         if wanted != there:
             raise InputError(
-                f"{experiment.id!r} was created with {name}={there!r}; got {value!r}: choose another id, or drop {name}"
+                f"{experiment.id!r} was created with {name}={shown(there)}; got {shown(value)}: choose another id, or "
+                f"drop {name}"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,14 +15,28 @@ from driftbandits.instances import Instance
 from driftbandits.instances.base import check_shape
 from driftbandits.instances.noise import Noise
 from driftbandits.policies.registry import told_by
+from driftbandits.sweep.things import Given
 
 SHORT = 1 << 16
 """Steps of the instance on which a cell of longer horizon is tried before anything runs."""
 
 
-@functools.cache
 def parameters_of(make: Callable[..., Any]) -> tuple[str, ...]:
     """The names of the parameters of a policy, a noise or a family of instances."""
+    return () if isinstance(make, Given) else _parameters_of(make)
+
+
+def _state_of(path: Any) -> list[int]:
+    """Size and time of a file: another one by the same name is another instance."""
+    try:
+        found = os.stat(path) if isinstance(path, str | os.PathLike) else None
+    except OSError:  # building the instance says what is wrong
+        found = None
+    return [] if found is None else [found.st_size, found.st_mtime_ns]
+
+
+@functools.cache
+def _parameters_of(make: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(make).parameters)
 
 
@@ -49,8 +64,11 @@ class Cell:
     @property
     def instance_key(self) -> str:
         """Cells with one key share their instance."""
+        if isinstance(self.family, Given):
+            return json.dumps(self.family.identity, sort_keys=True)
         family = f"{self.family.__module__}.{self.family.__qualname__}"
-        return json.dumps([family, self.family_arguments, self.fresh_instance], sort_keys=True, default=repr)
+        file = _state_of(self.family_arguments.get("path"))
+        return json.dumps([family, self.family_arguments, self.fresh_instance, file], sort_keys=True, default=repr)
 
     def instance(self, run: int = 0) -> Instance:
         """The instance of a run."""

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from driftbandits._common.checks import check_whole, did_you_mean
+from driftbandits._common.checks import check_whole, did_you_mean, shown
 from driftbandits.errors import InputError
 from driftbandits.instances import FAMILIES
 from driftbandits.instances.noise import Bernoulli, Bounded, Gaussian
 from driftbandits.policies import POLICIES
 from driftbandits.sweep.cells import Cell, parameters_of
+from driftbandits.sweep.things import as_maker, is_file, labels_of
 from driftbandits.sweep.values import values_of
 
 NOISES: dict[str, Callable[..., Any]] = {"gaussian": Gaussian, "bernoulli": Bernoulli, "bounded": Bounded}
@@ -36,7 +37,7 @@ class GridError(InputError):
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a sweep's author wrote."""
+    """What a sweep's author wrote. Of objects the grid holds the labels, and ``own`` what they stand for, by kind."""
 
     grid: Mapping[str, Any]
     zipped: Sequence[Mapping[str, Any]] = ()
@@ -46,10 +47,72 @@ class Declaration:
     runs: int = 100
     seed: int = 0
     fresh_worlds: bool = False
+    own: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
 
     def named(self, kind: str) -> Mapping[str, Mapping[str, Any]]:
         """The policies or instances that the author gave names of their own."""
         return {"policy": self.policies, "instance": self.instances}.get(kind, {})
+
+    def settings(self, kind: str, label: Any) -> Mapping[str, Any] | None:
+        """What a label stands for, if it is not the package's own name."""
+        found: Mapping[str, Any] | None = self.own.get(kind, {}).get(label, self.named(kind).get(label))
+        return found
+
+
+def declare(
+    grid: Any, zipped: Any, policies: Mapping[str, Any] | None, instances: Mapping[str, Any] | None, **rest: Any
+) -> Declaration:
+    """The declaration in which every policy, instance and noise that was given as an object or a file has a label."""
+    named = {"policy": policies or {}, "instance": instances or {}}
+    for kind, table in TABLES.items():
+        if not isinstance(named[kind], Mapping):
+            raise GridError((table,), f"must map names to {table}; got {shown(named[kind])}")
+        named[kind] = {
+            label: given if isinstance(given, Mapping) else _settings((table, label), kind, given)
+            for label, given in named[kind].items()
+        }
+    if not isinstance(zipped, Sequence) or isinstance(zipped, str):
+        raise GridError(("zipped",), f"must be a list of tables of parameters; got {shown(zipped)}")
+    own: dict[str, dict[str, Any]] = {}
+    tables = []
+    for path, table in [(("grid",), grid), *((("zipped", at), each) for at, each in enumerate(zipped))]:
+        if not isinstance(table, Mapping):
+            raise GridError(path, f"must be a table of parameters; got {shown(table)}")
+        tables.append(dict(table))
+        for kind in KINDS:
+            if kind in table:
+                tables[-1][kind] = _labelled((*path, kind), kind, table[kind], named.get(kind, {}), own)
+    return Declaration(tables[0], tables[1:], named["policy"], named["instance"], own=own, **rest)
+
+
+def _settings(home: Path, kind: str, thing: Any) -> dict[str, Any]:
+    if isinstance(thing, str) and not (kind == "instance" and thing not in FAMILIES and is_file(thing)):
+        return {kind: thing}
+    try:
+        return as_maker(kind, thing)
+    except InputError as error:
+        raise GridError(home, str(error)) from None
+
+
+def _labelled(home: Path, kind: str, given: Any, named: Mapping[str, Any], own: dict[str, dict[str, Any]]) -> Any:
+    """The labels of what is given; ``own`` gets what those stand for that are no names."""
+    try:
+        values = values_of(given)
+        files = {each for each in values if isinstance(each, str) and is_file(each)} - {*named, *FAMILIES}
+        makers = [
+            as_maker(kind, each) if not isinstance(each, str) or (kind == "instance" and each in files) else None
+            for each in values
+        ]
+        names = [each for each in values if isinstance(each, str)]
+        labels = iter(labels_of(kind, [each for each in values if not isinstance(each, str)], [*names, *named]))
+        found = [each if isinstance(each, str) else next(labels) for each in values]
+    except InputError as error:
+        raise GridError(home, str(error)) from None
+    mine = {label: maker for label, maker in zip(found, makers, strict=True) if maker is not None}
+    if not mine:
+        return given
+    own[kind] = mine
+    return found
 
 
 Path = tuple[str | int, ...]
@@ -126,12 +189,10 @@ def _axes(declared: Declaration) -> tuple[list[Axis], dict[str, Path]]:
     tables: list[tuple[Path, Mapping[str, Any]]] = [(("grid",), declared.grid)]
     tables += [(("zipped", at), table) for at, table in enumerate(declared.zipped)]
     for path, table in tables:
-        if not isinstance(table, Mapping):
-            raise GridError(path, f"must be a table of parameters; got {table!r}")
         columns: dict[str, list[Any]] = {}
         for name, given in table.items():
             if not isinstance(name, str):
-                raise GridError(path, f"the name of a parameter must be text; got {name!r}")
+                raise GridError(path, f"the name of a parameter must be text; got {shown(name)}")
             home = (*path, name)
             if name in homes:
                 raise GridError(home, f"was already given as {'.'.join(map(str, homes[name]))}")
@@ -147,8 +208,8 @@ def _axes(declared: Declaration) -> tuple[list[Axis], dict[str, Path]]:
         elif columns:
             lengths = {name: len(values) for name, values in columns.items()}
             if len(set(lengths.values())) > 1:
-                shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-                raise GridError(path, f"zipped parameters need equally many values: {shown}")
+                counts = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+                raise GridError(path, f"zipped parameters need equally many values: {counts}")
             axes.append([dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)])
     for kind in TABLES:
         if kind not in homes:
@@ -163,17 +224,20 @@ def _axes(declared: Declaration) -> tuple[list[Axis], dict[str, Path]]:
 def _chosen(declared: Declaration, kind: str, label: Any, homes: Mapping[str, Path]) -> _Chosen:
     home = homes.get(kind, ("grid", kind))
     named, known = declared.named(kind), KINDS[kind]
-    fixed: Mapping[str, Any] = {}
+    fixed: Mapping[str, Any] = declared.settings(kind, label) or {}
     name: Any = label
-    if isinstance(label, str) and label in named:
-        fixed = named[label]
+    if label in declared.own.get(kind, {}):
+        name = fixed[kind]
+    elif label in named:
         home = (TABLES[kind], label)
-        if not isinstance(fixed, Mapping) or kind not in fixed:
+        if kind not in fixed:
             raise GridError(home, f'must be a table that says which {kind} it is: {kind} = "..."')
         name, home = fixed[kind], (*home, kind)
-    make = name if callable(name) else known.get(name) if isinstance(name, str) else None
-    if make is None or not isinstance(label, str):
-        raise GridError(home, f"unknown {kind} {name!r}; {nearest(name, [*named, *known])}")
+        if not isinstance(name, str) and not callable(name):
+            name = _settings(home, kind, name)[kind]
+    make = name if callable(name) else known.get(name)
+    if make is None:
+        raise GridError(home, f"unknown {kind} {shown(name)}; {nearest(name, [*named, *known])}")
     parameters = parameters_of(make)
     for parameter in fixed:
         if parameter not in (kind, *parameters):
@@ -234,7 +298,7 @@ def home_of(declared: Declaration, columns: Mapping[str, Any], names: Sequence[s
     for name in names:
         for kind, table in TABLES.items():
             label = columns[kind]
-            fixed = declared.named(kind).get(label, {})
+            fixed = {} if label in declared.own.get(kind, {}) else declared.named(kind).get(label, {})
             own = name.removeprefix(f"{kind}_")
             if own in fixed and own != name:
                 return (table, label, own)

@@ -25,11 +25,12 @@ from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
 from driftbandits.sweep.directory import Directory, read
 from driftbandits.sweep.drive import drive
-from driftbandits.sweep.grid import Declaration, GridError, cells_of, home_of
+from driftbandits.sweep.grid import GridError, cells_of, declare, home_of
 from driftbandits.sweep.pace import Pace
 from driftbandits.sweep.plan import Plan, Until
 from driftbandits.sweep.summary import numeric, summarise
 from driftbandits.sweep.tasks import VERSION
+from driftbandits.sweep.things import Given
 from driftbandits.sweep.toml import read_declaration
 
 if TYPE_CHECKING:
@@ -41,9 +42,16 @@ class Sweep:
     """Regret over a grid of policies, instances, noises and their parameters; see ``docs/sweeps.md``.
 
     ``grid`` maps names to one value, a list, or a range such as ``{"log": [1e-6, 1e-2], "points": 5}``; all are
-    crossed. Each table in ``zipped`` holds lists of one length whose values go together. ``policies`` and ``instances``
-    give names to settings. Every cell has ``runs`` runs, unless ``runs`` is a parameter too. With ``fresh_worlds`` each
-    run draws its own instance, where the family is a random one.
+    crossed. Each table in ``zipped`` holds lists of one length whose values go together.
+
+    A policy is a name, an object such as ``UCB1()``, a class, or a function that makes one; an instance is the name of
+    a family, an Instance, a file, or a function. Classes and functions get the grid's parameters, and objects have
+    their own. ``policies`` and ``instances`` give names to any of these, or to tables of settings such as
+    ``{"policy": "SWUCB", "window": 50}``. On a cluster, objects are sent with every task: a file that all workers can
+    read is better for a large instance.
+
+    Every cell has ``runs`` runs, unless ``runs`` is a parameter too. With ``fresh_worlds`` each run draws its own
+    instance, where the family is a random one.
 
     >>> sweep = Sweep({"policy": ["RoundRobin", "SWUCBSharp"], "instance": "toggling", "horizon": [100, 1_000]}, runs=3)
     >>> len(sweep.cells), sweep.cells[-1].columns
@@ -60,16 +68,19 @@ class Sweep:
         grid: Mapping[str, Any],
         *,
         zipped: Sequence[Mapping[str, Any]] = (),
-        policies: Mapping[str, Mapping[str, Any]] | None = None,
-        instances: Mapping[str, Mapping[str, Any]] | None = None,
+        policies: Mapping[str, Any] | None = None,
+        instances: Mapping[str, Any] | None = None,
         name: str = "sweep",
         runs: int = 100,
         seed: int = 0,
         fresh_worlds: bool = False,
     ) -> None:
-        self.declared = Declaration(grid, zipped, policies or {}, instances or {}, name, runs, seed, fresh_worlds)
+        rest: dict[str, Any] = {"name": name, "runs": runs, "seed": seed, "fresh_worlds": fresh_worlds}
+        self.declared = declare(grid, zipped, policies, instances, **rest)
         self.cells = cells_of(self.declared)
         self._notes: list[str] = []
+        self._directory: Path | None = None
+        """Where it ran last."""
         self._horizons = self._tried()
 
     @staticmethod
@@ -121,7 +132,7 @@ class Sweep:
     @functools.cached_property
     def _identity(self) -> dict[str, Any]:
         """What makes this sweep another than others, as JSON."""
-        declared = {name: _named(value) for name, value in vars(self.declared).items()}
+        declared = {name: _named(value) for name, value in vars(self.declared).items() if name != "own" or value}
         plain: dict[str, Any] = json.loads(json.dumps(declared))
         paths = {cell.family_arguments["path"] for cell in self.cells if "path" in cell.family_arguments}
         files = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
@@ -147,23 +158,31 @@ class Sweep:
         with chosen as pool:
             return self.run_on(pool, directory, wanted, progress, lambda line: None)
 
-    @staticmethod
-    def summary(directory: str | os.PathLike[str]) -> pl.DataFrame:
-        """What is finished in ``directory``, a row for each cell: its runs, mean regret at T and the 95 % interval."""
-        return summarise(read(directory))
+    def summary(self, directory: str | os.PathLike[str] | None = None) -> pl.DataFrame:
+        """What is finished, a row for each cell: its runs, mean regret at T and the 95 % interval.
 
-    @staticmethod
-    def plot(directory: str | os.PathLike[str], against: str | None = None, *, title: str = "") -> Figure:
-        """Mean regret at T against a parameter: of what is finished in ``directory``, with 95 % intervals.
+        ``directory``: where the sweep runs or ran; the one of the last ``run`` unless given.
+        """
+        return summarise(read(self._place(directory)))
 
-        ``against`` is the number with most values unless given.
+    def plot(
+        self, directory: str | os.PathLike[str] | None = None, against: str | None = None, *, title: str = ""
+    ) -> Figure:
+        """Mean regret at T against a parameter, with 95 % intervals, of what is finished.
+
+        ``directory`` is the one of the last ``run`` unless given; ``against`` the number with most values.
         """
         from driftbandits.sweep.figures import plot_against
 
-        table = summarise(read(directory))
+        table = summarise(read(self._place(directory)))
         if against is None and not numeric(table):
             raise InputError("no parameter of this sweep is a number that differs between cells: say against=...")
         return plot_against(table, numeric(table)[0] if against is None else against, title)
+
+    def _place(self, directory: str | os.PathLike[str] | None) -> str | os.PathLike[str]:
+        if directory is None and self._directory is None:
+            raise InputError("this sweep has not run yet: run it first, or name the directory where it ran")
+        return self._directory if directory is None else directory  # type: ignore[return-value]
 
     def __repr__(self) -> str:
         several = [f"{name} {len(values)}" for name, values in self._parameters().items() if len(values) > 1]
@@ -193,6 +212,7 @@ class Sweep:
         """``run`` on a pool that is there already, telling ``say`` what will be done."""
         digest = hashlib.sha256(json.dumps(self._identity, sort_keys=True).encode()).hexdigest()
         target = Directory(check_path("directory", directory), self.cells, self._identity, digest)
+        self._directory = target.path
         with target.opened(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FeasibilityWarning)  # said once, in the notes
             finished, damaged = target.finished()
@@ -238,7 +258,9 @@ def _brief(values: Sequence[Any]) -> list[str]:
 
 
 def _named(value: Any) -> Any:
-    """Classes and functions by their names, arrays as lists."""
+    """Classes and functions by their names, objects by what they are, arrays as lists."""
+    if isinstance(value, Given):
+        return value.identity
     if isinstance(value, Mapping):
         return {str(name): _named(one) for name, one in value.items()}
     if isinstance(value, (list, tuple, range)):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_whole, shown
 from driftbandits.errors import InputError
 
 DIGITS = 12
@@ -38,9 +38,16 @@ def values_of(given: Any) -> list[Any]:
     if not values:
         raise InputError("is an empty list: with no value there is no cell")
     for at, value in enumerate(values):
-        if value in values[:at]:
-            raise InputError(f"lists {value!r} twice")
+        if any(_same(value, before) for before in values[:at]):
+            raise InputError(f"lists {shown(value)} twice")
     return values
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return one is other or bool(one == other)
+    except Exception:  # of arrays, and of whatever else can't be compared
+        return False
 
 
 def _range(given: Mapping[str, Any]) -> list[Any]:
@@ -54,9 +61,9 @@ def _range(given: Mapping[str, Any]) -> list[Any]:
     points = check_whole("points", given["points"], 2, MOST_POINTS)
     ends = given[kind]
     if not (isinstance(ends, (list, tuple)) and len(ends) == 2 and all(map(_finite, ends)) and ends[0] != ends[1]):
-        raise InputError(f"{kind} must hold two different numbers, [first, last]; got {ends!r}")
+        raise InputError(f"{kind} must hold two different numbers, [first, last]; got {shown(ends)}")
     if kind == "log" and min(ends) <= 0:
-        raise InputError(f"a logarithmic range needs two ends above 0; got {list(ends)!r}: give a list of values")
+        raise InputError(f"a logarithmic range needs two ends above 0; got {shown(list(ends))}: give a list of values")
     first, last = ends
     made = np.geomspace(first, last, points) if kind == "log" else np.linspace(first, last, points)
     if not all(isinstance(end, int) for end in ends):

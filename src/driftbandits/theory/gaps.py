@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_between, check_horizon
+from driftbandits._common.checks import check_between, check_horizon, shown
 from driftbandits._compile.kernels import kernel, loop
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance, check_always_there
@@ -123,7 +123,7 @@ def _scale(table: Array, c0: float, horizon: int | None) -> tuple[float, int]:
     """c = c0 L, and the shortest window that any lambda <= 1 has."""
     T = len(table) if horizon is None else check_horizon(horizon, len(table))
     if not 0 < c0 < math.inf:
-        raise InputError(f"c0 must be positive and finite; got {c0!r}")
+        raise InputError(f"c0 must be positive and finite; got {shown(c0)}")
     c = c0 * math.log(T)
     return c, max(1, math.ceil(min(c, len(table) + 1.0)))  # longer than the table: never used
 

@@ -1,0 +1,67 @@
+"""Whether an object has the methods by which it is played, and takes what they are called with."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from driftbandits._common.checks import shown
+from driftbandits._compile.kernels import is_ours
+from driftbandits.errors import InputError, PolicyError
+
+POLICY = {"init": ("n_arms",), "select": ("state", "rng"), "update": ("state", "arm", "reward")}
+"""What a policy's methods are called with."""
+FOREIGN = {
+    "river": ("pull", "update"),
+    "mabwiser": ("fit", "partial_fit", "predict"),
+    "smpybandits": ("startGame", "choice", "getReward"),
+}
+"""Methods by which policies of other libraries are told."""
+
+
+def check_verbs(policy: Any, what: str = "a policy") -> None:
+    """An object with a policy's methods; otherwise the error says what to do about it."""
+    if isinstance(policy, type):
+        name = policy.__name__
+        raise InputError(f"{what} is an object, and {name} is a class: write {name}(...) in place of {name}")
+    missing = [verb for verb in POLICY if not callable(getattr(policy, verb, None))]
+    if missing:
+        raise InputError(
+            f"{what} must be an object with the methods init, select and update, such as UCB1(); got {shown(policy)}, "
+            f"which has no {missing[0]}{_wrapper(policy)}"
+        )
+    for verb, given in () if is_ours(type(policy)) else POLICY.items():
+        check_call(type(policy).__name__, getattr(policy, verb), given)
+
+
+def check_call(owner: str, method: Callable[..., Any], given: tuple[str, ...]) -> None:
+    """A method that can be called with so many values, in their order.
+
+    >>> def select(state): ...
+    >>> check_call("Greedy", select, ("state", "rng"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    driftbandits.errors.PolicyError: Greedy.select is called with state, rng; got select(self, state): write def ...
+    """
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):  # of a method that is not written in Python
+        return
+    try:
+        signature.bind(*given)
+    except TypeError:
+        name = getattr(method, "__name__", "it")
+        own = [str(each.replace(annotation=each.empty)) for each in signature.parameters.values()]
+        raise PolicyError(
+            f"{owner}.{name} is called with {', '.join(given)}; got {name}({', '.join(['self', *own])}): write "
+            f"def {name}({', '.join(['self', *given])})"
+        ) from None
+
+
+def _wrapper(policy: Any) -> str:
+    """How another library's policy is played, if it is one's."""
+    for library, verbs in FOREIGN.items():
+        if all(callable(getattr(policy, verb, None)) for verb in verbs):
+            call = f"driftbandits.interop.from_{library}(lambda n_arms, seed: ...)"
+            return f"; if it is a policy of {library}, give {call}"
+    return ""
