@@ -21,6 +21,8 @@ from .offline.recorded import play_recorded as play_recorded
 from .offline.replay import replay as replay
 from .policies.base import records as records
 from .research import studies as studies
+from .research.league.recommend import Recommendation as Recommendation
+from .research.league.recommend import recommend as recommend
 from .simulation.detections import detection_table as detection_table
 from .simulation.detections import plot_detections as plot_detections
 from .simulation.result import Simulation as Simulation

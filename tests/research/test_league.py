@@ -337,7 +337,7 @@ CASES = [
 def test_recommend_names_the_best_of_the_shipped_standings(
     said: dict[str, object], kinds: list[str], known: set[str], noise: bool
 ) -> None:
-    answer = recommend(**said)  # type: ignore[arg-type]
+    answer = str(recommend(**said))  # type: ignore[arg-type]
     best = rank(kinds, known, int(said.get("arms", 2)), noise).row(0, named=True)  # type: ignore[call-overload]
     assert answer.startswith(f"Use {best['policy']}(")
     words = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]

@@ -40,13 +40,13 @@ def test_who_says_nothing_gets_the_best_of_all_instances(monkeypatch: pytest.Mon
         "regret is 3.00 times that of the best policy there. The best published policy that you know enough for, "
         "KLUCB, has 3.78 times, and counts on rewards in [0, 1] or not far from it."
     )
-    assert recommend() == answer
-    assert recommend(horizon=1_000) == answer
+    assert str(recommend()) == answer
+    assert str(recommend(horizon=1_000)) == answer
 
 
 def test_the_rival_is_another_policy_than_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     stand(monkeypatch, *RATIOS)
-    assert recommend(drift=0.0, noise="gaussian", horizon=1_000) == (
+    assert str(recommend(drift=0.0, noise="gaussian", horizon=1_000)) == (
         "Use SuccessiveElimination(horizon=1000): it needs to know T, and on the league's stationary instances its "
         "regret is 1.00 times that of the best policy there. The best published policy that you know enough for, "
         "KLUCB, has 1.50 times."
@@ -58,23 +58,23 @@ def test_the_rival_is_another_policy_than_the_best(monkeypatch: pytest.MonkeyPat
 )
 def test_the_policy_is_told_of_the_noise(monkeypatch: pytest.MonkeyPatch, noise: str, kl: str) -> None:
     stand(monkeypatch, *RATIOS)
-    answer = recommend(drift=0.0, noise=noise)
+    answer = str(recommend(drift=0.0, noise=noise))
     assert answer.startswith(f"Use KLUCB(kl={kl!r}): it needs to know nothing")
     assert answer.endswith(" DUCB, has 2.00 times.")
 
 
 def test_a_rival_that_takes_any_unit_counts_on_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     stand(monkeypatch, "AutoTS", "RoundRobin")
-    assert recommend().endswith(" The best published policy that you know enough for, RoundRobin, has 8.00 times.")
+    assert str(recommend()).endswith(" The best published policy that you know enough for, RoundRobin, has 8.00 times.")
     stand(monkeypatch, "AutoTS")
-    assert recommend().endswith(" its regret is 3.00 times that of the best policy there.")
+    assert str(recommend()).endswith(" its regret is 3.00 times that of the best policy there.")
 
 
 def test_if_no_policy_fits_more_must_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
     stand(monkeypatch, "KLUCB", "DUCB")
     with pytest.raises(db.InputError, match="no policy of the league fits; say more of what you know"):
         recommend(drift=1e-3)
-    assert recommend(drift=1e-3, noise="gaussian").startswith("Use DUCB(drift=0.001): it needs to know δ")
+    assert str(recommend(drift=1e-3, noise="gaussian")).startswith("Use DUCB(drift=0.001): it needs to know δ")
 
 
 def test_who_gets_an_index_hears_when_it_is_the_wrong_choice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +84,15 @@ def test_who_gets_an_index_hears_when_it_is_the_wrong_choice(monkeypatch: pytest
         for kind in (DRIFTING, STATIONARY, ABRUPT)
     ]
     monkeypatch.setattr("driftbandits.research.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
-    answer = recommend()
+    answer = str(recommend())
     assert answer.startswith("Use AutoUCB(): ")
     assert answer.endswith("Where means stand still and rewards come about ten steps late, AutoTS() is better.")
+
+
+def test_the_policy_is_an_object_to_play_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand(monkeypatch, *RATIOS)
+    found = db.recommend(drift=1e-3, noise="gaussian")
+    assert (found.policy, found.call, found.ratio) == (db.DUCB(drift=1e-3), "DUCB(drift=0.001)", 1.5)
+    assert str(found) == f"Use {found.call}: {found.why}"
+    assert db.simulate(found.policy, "walk", runs=1).runs == 1
+    assert db.recommend(drift=0.0, noise="bounded").policy == db.KLUCB(kl="bernoulli")

@@ -133,4 +133,4 @@ def recommend(
     """
     from driftbandits.research.league.recommend import recommend
 
-    print(recommend(horizon, drift, noise, arms, abrupt))
+    print(recommend(horizon=horizon, drift=drift, noise=noise, arms=arms, abrupt=abrupt))

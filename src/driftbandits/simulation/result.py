@@ -15,6 +15,7 @@ from driftbandits._common.checks import check_path, shown
 from driftbandits._common.extras import needs
 from driftbandits._common.files import written_whole
 from driftbandits._common.intervals import mean_interval
+from driftbandits._common.latex import escaped, latex_table, number
 from driftbandits._common.notebook import html_table, text_table
 from driftbandits._compile.recipe import build, describe, with_homes
 from driftbandits.errors import InputError
@@ -141,6 +142,27 @@ class Simulation:
 
         return pd.DataFrame(self._columns())
 
+    def to_latex(self) -> str:
+        r"""The regret and realised regret at T as a table for LaTeX, each the mean over runs with its 95 % interval.
+
+        It needs the package booktabs. ``save("table.tex")`` writes it to a file.
+
+        >>> from driftbandits import simulate
+        >>> print(simulate({"my_policy": "RoundRobin"}, [[0.9, 0.4]] * 4, runs=1).to_latex().splitlines()[8])
+            my\_policy & $1.0$ & $2.2$ \\
+        """
+        rows = []
+        for name in self.regret:
+            cells = [escaped(name)]
+            for values, measure in ((self.regret, "regret"), (self.realised, "realised")):
+                mean, _, high = (float(x) for x in regret_interval(values[name][:, -1], measure))
+                cells.append(number(mean, high - mean if self.runs > 1 else None))
+            rows.append(cells)
+        runs = rf"mean of {self.runs:,} runs $\pm$ 95\,\% interval" if self.runs > 1 else "one run"
+        horizon = f"{self.instance.horizon:,}".replace(",", "{,}")
+        caption = f"Regret at $T = {horizon}$ on {escaped(self.instance.name)}: {runs}."
+        return latex_table(["policy", "regret", "realised regret"], rows, caption)
+
     def _columns(self) -> dict[str, Any]:
         names, points = list(self.regret), len(self.times)
         return {
@@ -185,11 +207,19 @@ class Simulation:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file with a row for each policy and run and the recipe in its metadata, for ``load``.
 
-        A name that ends in .csv gets the table of ``to_frame`` instead: numbers alone, for other programs.
+        A name that ends in .csv gets the table of ``to_frame`` instead: numbers alone, for other programs. One that
+        ends in .tex gets the table of ``to_latex``.
         """
         file = check_path("path", path)
-        if file.suffix.lower() not in ("", ".csv", ".parquet"):
-            raise InputError(f"a Simulation is saved as .parquet, or as .csv its numbers alone; got {file.name!r}")
+        if file.suffix.lower() not in ("", ".csv", ".parquet", ".tex"):
+            raise InputError(
+                "a Simulation is saved as .parquet, or as .csv its numbers alone, or as .tex its summary; got "
+                f"{file.name!r}"
+            )
+        if file.suffix.lower() == ".tex":
+            with written_whole(path) as temporary:
+                temporary.write_text(self.to_latex(), encoding="utf-8")
+            return
         if file.suffix.lower() == ".csv":
             with written_whole(path) as temporary:
                 self.to_frame().write_csv(temporary)

@@ -11,12 +11,13 @@ The rules:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_choice, check_drift, check_horizon, check_whole
 from driftbandits.errors import InputError
-from driftbandits.policies import POLICIES
+from driftbandits.policies import POLICIES, Policy, make_policy
 from driftbandits.research.league.matches import ABRUPT, DRIFTING, STATIONARY, asked, needs, shape, told
 from driftbandits.research.league.standings import published
 
@@ -30,17 +31,53 @@ LATE = " Where means stand still and rewards come about ten steps late, AutoTS()
 """Too few steps for AutoUCB to draw, enough to mislead its index: ``driftbandits league --delays``."""
 
 
+@dataclass(frozen=True)
+class Recommendation:
+    """A ``policy``, made with what is known, and ``why``: its requirements, and its regret on the benchmark.
+
+    ``ratio`` is its regret over that of the best policy there: the geometric mean over families of instances. As text
+    it is the answer of ``driftbandits recommend``.
+    """
+
+    policy: Policy
+    ratio: float
+    call: str
+    """How the policy is made, such as SWUCBSharp(horizon=1000, drift=0.01)."""
+    why: str
+
+    def __str__(self) -> str:
+        return f"Use {self.call}: {self.why}"
+
+
 def recommend(
+    *,
     horizon: int | None = None,
     drift: float | None = None,
     noise: str | None = None,
     arms: int | None = None,
     abrupt: bool = False,
-) -> str:
-    """A sentence or two: which policy, and why.
+) -> Recommendation:
+    """Recommend a policy from what is known, by the benchmark of all policies (``docs/league.md``).
 
-    >>> recommend().split(":")[0]
-    'Use AutoUCB()'
+    Parameters
+    ----------
+    horizon
+        T, the number of steps, if it is known.
+    drift
+        The most that a mean moves in one step, if it is known; 0 if the means are stationary. With ``abrupt``, the sum
+        of all changes divided by T.
+    noise
+        "gaussian", "bernoulli" or "bounded", for rewards around means in [0, 1]. Default: rewards in any unit.
+    arms
+        The number of arms. Default: 2.
+    abrupt
+        Whether the means change abruptly now and then, and do not drift.
+
+    >>> found = recommend()
+    >>> found.policy, str(found).split(":")[0]
+    (AutoUCB(), 'Use AutoUCB()')
+    >>> recommend(drift=0, noise="bernoulli", horizon=10_000).policy.arms
+    (2, inf)
     """
     import polars as pl
 
@@ -65,7 +102,8 @@ def recommend(
     others = rank(kinds, known, arms, noise=True)
     why = f"{_why(best, kinds)}{_rival(others.filter(pl.col('policy') != best['policy']), noise is not None)}"
     late = LATE if best["policy"] == "AutoUCB" else ""
-    return f"Use {best['policy']}({call}): {why}{late}"
+    policy = make_policy(best["policy"], **said)
+    return Recommendation(policy, float(best["ratio"]), f"{best['policy']}({call})", f"{why}{late}")
 
 
 def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFrame:
