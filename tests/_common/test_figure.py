@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,18 +18,20 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import driftbandits as db
+from colours import EYES, apart, contrast
 from driftbandits._common import figure as figure_module
 from driftbandits._common import progress
+from driftbandits._common.plotting import COLOURS
 from driftbandits._common.progress import Bar
 from waiting import wait_until
 
-FOURTEEN = [f"policy number {index}" for index in range(14)]
+NAMES = [f"policy number {index}" for index in range(22)]
 
 
 @pytest.fixture(scope="module")
 def crowded() -> db.Simulation:
     instance = db.instances.toggling()
-    return db.simulate({name: db.RoundRobin() for name in FOURTEEN}, instance, runs=2, checkpoints=5)
+    return db.simulate({name: db.RoundRobin() for name in NAMES}, instance, runs=2, checkpoints=5)
 
 
 @pytest.fixture
@@ -103,12 +105,13 @@ def boxes(figure: Figure, things: Any) -> list[Any]:
 
 
 CASES = [((3.3, 2.6), 2), ((3.3, 2.6), 4), ((3.3, 4.0), 14), ((5.0, 4.0), 4), ((5.0, 4.0), 14), (None, 2), (None, 14)]
+CASES += [((3.3, 2.6), 22), ((3.3, 4.0), 22), ((6.4, 3.0), 22), (None, 22)]
 
 
 @pytest.mark.parametrize(("size", "count"), CASES)
 def test_nothing_covers_anything(crowded: db.Simulation, size: Any, count: int) -> None:
     """Ticks don't collide, and a legend outside of the axes covers neither them nor the note."""
-    figure = crowded.plot(figsize=size, policies=FOURTEEN[:count])
+    figure = crowded.plot(figsize=size, policies=NAMES[:count])
     (axes,) = figure.axes
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
         seen = sorted((box for box in boxes(figure, labels) if box.width > 0), key=lambda box: (box.x0, box.y0))
@@ -121,8 +124,29 @@ def test_nothing_covers_anything(crowded: db.Simulation, size: Any, count: int) 
         assert not around.overlaps(ours)
         assert (around.y1 < ours.y0) if narrow else (around.x0 > ours.x1)
         assert around.y0 >= -1
+        assert around.y1 <= figure.bbox.y1 + 1
+        assert around.x0 >= -1
+        assert around.x1 <= figure.bbox.x1 + 1
+        assert ours.height > 0.15 * figure.bbox.height
     else:
         assert axes.get_legend() is not None
+
+
+def test_curves_are_told_apart_and_the_legend_has_their_order_and_values() -> None:
+    """Twenty policies: the first arm, which is worse, in a share of the steps that grows with the number."""
+    names = [f"number {index}" for index in range(20)]
+    policies = {name: db.Oracle([0] * (50 * index) + [1] * 1_000) for index, name in enumerate(names)}
+    result = db.simulate(policies, [[0.1, 0.9]] * 1_000, runs=1)
+    axes = result.plot().axes[0]
+    assert len({line.get_color() for line in axes.get_lines()}) == 20
+    for one, other in combinations(COLOURS, 2):
+        assert apart(one, other, "all colours") > 0.12
+        assert all(apart(one, other, eyes) > 0.028 for eyes in EYES)
+    assert all(contrast(colour, "#ffffff") > 2 for colour in COLOURS)
+    wanted = [f"number {index}: {40 * index:,.0f}" for index in range(19, -1, -1)]
+    assert [text.get_text() for text in result.plot().legends[0].get_texts()] == wanted
+    some = result.plot(policies=names[3:6])
+    assert [text.get_text() for text in some.axes[0].get_legend().get_texts()] == wanted[14:17]
 
 
 def test_no_band_of_regret_is_below_zero() -> None:
@@ -139,7 +163,7 @@ def test_axes_that_are_given(crowded: db.Simulation) -> None:
     figure = Figure()
     left, right = figure.subplots(1, 2)
     assert crowded.instance.plot(ax=left, title="means") is figure
-    assert crowded.plot(ax=right, log=True, policies=[FOURTEEN[3]], title="") is figure
+    assert crowded.plot(ax=right, log=True, policies=[NAMES[3]], title="") is figure
     assert (left.get_title(), right.get_title()) == ("means", "")
     assert (right.get_xscale(), right.get_yscale()) == ("log", "log")
     (line,) = right.get_lines()
@@ -158,10 +182,10 @@ def test_axes_that_are_given(crowded: db.Simulation) -> None:
 
 
 def test_an_interactive_figure_has_a_curve_and_a_band_for_each_policy(crowded: db.Simulation) -> None:
-    figure = crowded.plot_interactive("realised", policies=FOURTEEN[2:4])
-    assert [trace.name for trace in figure.data if trace.name] == FOURTEEN[2:4]
+    figure = crowded.plot_interactive("realised", policies=NAMES[2:4])
+    assert [trace.name for trace in figure.data if trace.name] == NAMES[2:4]
     assert len(figure.data) == 4
-    np.testing.assert_allclose(figure.data[0].y, crowded.realised[FOURTEEN[2]].mean(axis=0))
+    np.testing.assert_allclose(figure.data[0].y, crowded.realised[NAMES[2]].mean(axis=0))
 
 
 def test_progress_in_a_notebook_needs_no_widgets_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -180,7 +180,7 @@ def test_plot_labels_everything(result: db.Simulation) -> None:
         assert "regret" in axes.get_ylabel()
         legend = axes.get_legend()
         assert legend is not None
-        assert [text.get_text() for text in legend.get_texts()] == list(POLICIES)
+        assert {text.get_text().split(":")[0] for text in legend.get_texts()} == set(POLICIES)
         for name, line in zip(POLICIES, axes.get_lines(), strict=True):
             np.testing.assert_allclose(np.asarray(line.get_ydata()), getattr(result, measure)[name].mean(axis=0))
         assert len(axes.collections) == len(POLICIES)  # one band each
@@ -314,7 +314,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"checkpoints": 0}, "checkpoints must be"),
     ({"policies": {}}, "at least one policy"),
     ({"policies": []}, "at least one policy"),
-    ({"policies": {"it": db.RoundRobin}}, r"RoundRobin is a class, .* write RoundRobin\(...\)"),
+    ({"policies": {"it": db.RoundRobin}}, r"RoundRobin is a class: write RoundRobin\(...\)"),
     ({"policies": {"it": 3}}, "'it' must be an object with the methods init, select and update.*got 3"),
     ({"noise": 0.5}, "noise must be a noise model.*got 0.5"),
     (

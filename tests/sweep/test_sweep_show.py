@@ -10,6 +10,7 @@ import pytest
 
 import driftbandits as db
 from commands import driftbandits
+from driftbandits._common.plotting import value_text
 from driftbandits.sweep.directory import read
 from driftbandits.sweep.figures import plot_against, plot_heat
 from driftbandits.sweep.summary import summarise
@@ -60,13 +61,11 @@ def test_what_figures_say(folder: Path) -> None:
     assert axes.get_xscale() == "log"
     legend: Any = axes.get_legend()
     labels = [text.get_text() for text in legend.get_texts()]
-    assert [label.split(":")[0] for label in labels] == [
-        "UCB1, horizon 200",
-        "UCB1, horizon 400",
-        "SWUCBSharp, horizon 200",
-        "SWUCBSharp, horizon 400",
+    last = table.filter(drift=1e-2).sort("regret", descending=True)
+    assert [label.split("; exponent ")[0] for label in labels] == [
+        f"{row['policy']}, horizon {row['horizon']}: {value_text(row['regret'])}" for row in last.iter_rows(named=True)
     ]
-    assert all(": exponent " in label for label in labels)
+    assert all("; exponent " in label for label in labels)
     assert plot_against(table, "policy", "title").axes[0].get_xscale() == "linear"
     panels = plot_heat(table, "drift", "horizon", "title").axes[:2]
     assert [panel.get_title() for panel in panels] == ["UCB1", "SWUCBSharp"]
@@ -125,6 +124,27 @@ def test_bad_input_is_one_line(words: list[str], said: str, folder: Path) -> Non
     assert answer.returncode == 2, answer.stderr
     assert said in answer.stderr
     assert answer.stderr.count("\n") == 1
+
+
+def test_twenty_policies_share_a_panel_and_can_be_told_apart() -> None:
+    rows = [
+        {"policy": f"number {number}", "horizon": horizon, "runs": 3, "regret": 10.0 * number + horizon}
+        for number in range(1, 21)
+        for horizon in (100, 400, 900)
+    ]
+    table = pl.DataFrame(rows).with_columns(low=pl.col("regret") - 1, high=pl.col("regret") + 1)
+    figure = plot_against(table, "horizon", "")
+    (axes,) = figure.axes
+    assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 20
+    assert len({line.get_color() for line in axes.lines}) == 20
+    legend: Any = axes.get_legend()
+    names = [text.get_text().split(":")[0] for text in legend.get_texts()]
+    assert names == [f"number {number}" for number in range(20, 0, -1)]
+    figure.draw_without_rendering()
+    around = legend.get_window_extent()
+    assert around.y0 >= 0
+    assert around.x0 >= 0
+    assert around.x1 <= figure.bbox.x1
 
 
 def test_too_many_curves_ask_for_fewer() -> None:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-"""Okabe and Ito's palette, which colour-blind readers can tell apart, strongest contrasts first."""
+COLOURS += ("#770066", "#8800FF", "#224422", "#0000DD", "#EE22FF", "#BB2299", "#8877EE", "#880000")
+COLOURS += ("#5500AA", "#775577", "#88BB55", "#EE88FF", "#BB1144", "#BBAA99", "#224488", "#446600")
+"""Okabe and Ito's palette, which colour-blind readers can tell apart, strongest contrasts first. The sixteen behind it
+were chosen one by one, each as far as can be from those before, for eyes of every kind."""
 
 DASHES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 1.5, 2)), (0, (1, 1)), (0, (4, 1, 1, 1, 1, 1)))
 """Line styles that go with the colours, so that a figure survives a black-and-white printer."""
@@ -47,6 +50,10 @@ NARROW = 4.2
 """Inches: narrower figures are drawn for one column (3.3 in), with small letters, few ticks and the legend below."""
 MOST_INSIDE = 6
 """With more curves the legend stands beside them."""
+LINE = 1.55
+"""The height of a line of a legend, in sizes of its letters."""
+SMALLEST, TALLEST = 4.5, 0.45
+"""Points of the letters of a crowded legend, at least; the share of a narrow figure's height that its legend takes."""
 
 
 @contextmanager
@@ -136,23 +143,74 @@ def ticks_across(axes: Axes) -> int:
     return max(2, min(6, int(width_of(axes) / (1.4 if beside else 0.7))))
 
 
+def ticks_up(axes: Axes) -> int:
+    """How many numbers fit beside axes: fewer where a long legend stands below."""
+    figure, labels = axes.get_figure(root=True), axes.get_legend_handles_labels()[1]
+    if figure is None or not is_narrow(axes):
+        return 6
+    size, columns = _below(figure, labels)
+    left = figure.get_figheight() - 0.8 - LINE * size / 72 * -(-len(labels) // columns)
+    return max(2, min(6, int(left / 0.2)))
+
+
 def place_legend(figure: Figure, axes: Axes, ours: bool, note: str = "") -> None:
     """The legend where it covers no curve: inside if curves are few, below in a narrow figure of ours, else beside.
 
-    A ``note`` to the figure stands below everything.
+    Its lines are in the order of the curves' ends, the uppermost first. A ``note`` to the figure stands below
+    everything.
     """
-    handles, labels = axes.get_legend_handles_labels()
+    handles, labels = by_last_value(axes)
     many, small = len(labels) > MOST_INSIDE, {"fontsize": 7, "color": "0.35"}
+    height = 72 * figure.get_figheight()
     if not ours:
         beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-        axes.legend(fontsize="small" if is_narrow(axes) else None, **(beside if many else {}))
+        axes.legend(handles, labels, fontsize="small" if is_narrow(axes) else None, **(beside if many else {}))
     elif is_narrow(axes):
-        columns = 3 if max(map(len, labels), default=0) <= 8 else 2
-        below = figure.legend(handles, labels, ncols=columns, loc="outside lower center", title=note or None)
+        size, columns = _below(figure, labels)
+        options: Any = {"ncols": columns, "loc": "outside lower center", "title": note or None, "fontsize": size}
+        below = figure.legend(handles, labels, **options)
         below.get_title().set(**small)
     else:
-        figure.legend(handles, labels, loc="outside right upper") if many else axes.legend()
+        if many:
+            size = _letters(10, 0.95 * height, len(labels))
+            options = {"handlelength": 2.6, "labelspacing": 0.35, "fontsize": size}
+            figure.legend(handles, labels, loc="outside right upper", **options)
+        else:
+            axes.legend(handles, labels)
         figure.supxlabel(note, fontsize=8, color=small["color"])
+
+
+def by_last_value(axes: Axes) -> tuple[list[Any], list[str]]:
+    """The labelled curves by what they end at, the highest first, and their labels."""
+    handles, labels = axes.get_legend_handles_labels()
+    last = [float(np.ravel(each.get_ydata())[-1]) if hasattr(each, "get_ydata") else -np.inf for each in handles]
+    order = sorted(range(len(labels)), key=lambda index: -last[index])
+    return [handles[index] for index in order], [labels[index] for index in order]
+
+
+def _below(figure: Figure, labels: Sequence[str]) -> tuple[float, int]:
+    """The largest letters in which a legend below fits its figure, and in how many columns."""
+    width, height = 72 * figure.get_figwidth(), 72 * figure.get_figheight()
+    ems = 0.56 * max(map(len, labels), default=0) + 5.0
+    fits = [
+        (min(width / (columns * ems), _letters(7, TALLEST * height, -(-len(labels) // columns))), columns)
+        for columns in (1, 2, 3)
+    ]
+    return max(fits)
+
+
+def _letters(usual: float, room: float, lines: int) -> float:
+    """The size of letters in which so many lines of a legend fit into so many points."""
+    return max(SMALLEST, min(usual, room / (LINE * max(1, lines))))
+
+
+def value_text(value: float) -> str:
+    """A value as a legend tells it.
+
+    >>> value_text(1234.5), value_text(12.345), value_text(-0.0123)
+    ('1,234', '12.3', '-0.0123')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def chosen(names: Iterable[str], wanted: Sequence[str] | str | None, what: str = "policy") -> list[str]:

@@ -39,7 +39,7 @@ def plot_regret(
 ) -> Figure:
     """``Simulation.plot``."""
     names, values = _asked(result, measure, policies)
-    size = (8.4, 4.4) if len(names) > figures.MOST_INSIDE else (6.4, 4.0)
+    size = (8.4, max(4.4, 0.23 * len(names))) if len(names) > figures.MOST_INSIDE else (6.4, 4.0)
     figure: Figure
     with figures.panel(ax, figsize, size, result.instance.name if title is None else title) as (figure, axes):
         x_log, y_log = figures.logarithmic(axes, log)
@@ -48,7 +48,8 @@ def plot_regret(
         for name in names:
             mean, low, high = regret_interval(values[name], measure)
             index = places.index(name)  # a policy keeps its colour whichever others are shown
-            axes.plot(result.times, mean, label=name, **figures.line_style(index))
+            label = f"{name}: {figures.value_text(mean[-1])}"
+            axes.plot(result.times, mean, label=label, **figures.line_style(index))
             least.extend(mean[mean > 0][:1])
             if result.runs > 1:
                 figures.shade(axes, result.times, low, high, index)
@@ -59,7 +60,7 @@ def plot_regret(
         if not x_log:
             figures.thousands(axes.xaxis, figures.ticks_across(axes))
         if not y_log:
-            figures.thousands(axes.yaxis)
+            figures.thousands(axes.yaxis, figures.ticks_up(axes))
         bands = "; bands: 95 % interval of the mean" if result.runs > 1 else ""
         note = f"mean of {result.runs:,} run{'s' * (result.runs > 1)}{bands}"
         figures.place_legend(figure, axes, ours=ax is None, note=note)

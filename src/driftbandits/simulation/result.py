@@ -187,6 +187,8 @@ class Simulation:
     ) -> Figure:
         """Mean regret against time, with bands: the 95 % interval of the mean at each checkpoint.
 
+        The legend has the curves in the order of their ends, the highest first, with the mean at T.
+
         ``measure`` is "regret" or "realised". Drawn into the axes ``ax``, or a new figure of ``figsize`` inches; one
         that is narrower than 4.2 is styled for one column of a journal. ``log`` makes both axes logarithmic, or one of
         them ("x", "y"). ``policies`` are the names to show. ``title`` is the instance's name unless given.
@@ -194,7 +196,7 @@ class Simulation:
         >>> from driftbandits import simulate
         >>> figure = simulate(["UCB1", "Uniform"], "stationary", runs=2).plot(figsize=(3.3, 2.6), policies="UCB1")
         >>> [text.get_text() for text in figure.legends[0].get_texts()]
-        ['UCB1']
+        ['UCB1: 136']
         """
         return plot_regret(self, measure, ax, figsize, log, policies, title)
 

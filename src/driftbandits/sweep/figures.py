@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CURVES, MOST_PANELS = 8, 6
+MOST_TOGETHER = len(figures.COLOURS)
+"""Curves in a single panel, if they differ in one thing alone, such as the policy."""
 WIDE = 5.0
 """A positive axis whose ends differ by this factor is logarithmic."""
 MOST_WRITTEN = 120
@@ -33,14 +35,17 @@ def plot_against(table: pl.DataFrame, against: str, title: str) -> Figure:
     x_log, y_log = _is_wide(table[against]), _is_wide(table["regret"])
     fitted = x_log and y_log
     figure: Figure
-    with _canvas(len(panels), 4.8, 5.2, sharex=True, sharey=True) as (figure, grid):
+    most = max(sum(1 for _ in curves(part, against)) for part in panels.values())
+    columns = 1 if most <= MOST_CURVES else 2
+    height = 5.2 if most <= MOST_CURVES else 4.0 + 0.19 * -(-most // columns)
+    with _canvas(len(panels), 4.8 * columns, height, sharex=True, sharey=True) as (figure, grid):
         for axes, (heading, part) in zip(grid, panels.items(), strict=False):
             for index, (common, curve) in enumerate(curves(part, against)):
                 x, y = _positions(table, against, curve), curve["regret"].to_numpy()
-                label = _label(common) or "mean regret"
+                label = f"{_label(common) or 'mean regret'}: {figures.value_text(float(y[-1]))}"
                 if fitted and len(x) >= LEAST_POINTS and (y > 0).all():
                     fit = fit_power_law(x, y)
-                    label += f": exponent {fit.exponent:.2f} ± {(fit.high - fit.low) / 2:.2f}"
+                    label += f"; exponent {fit.exponent:.2f} ± {(fit.high - fit.low) / 2:.2f}"
                 axes.plot(x, y, marker="o", markersize=4, label=label, **figures.line_style(index))
                 low = np.maximum(curve["low"], y / 100) if y_log else curve["low"]  # where no axis shows 0
                 figures.shade(axes, x, low, curve["high"], index)
@@ -50,9 +55,9 @@ def plot_against(table: pl.DataFrame, against: str, title: str) -> Figure:
             axes.tick_params(labelbottom=True, labelleft=True)  # though scales are shared: a panel can be read alone
             if y_log:
                 axes.set_ylim(bottom=table["regret"].to_numpy().min() / 2)
-            axes.legend(
-                fontsize=8, handlelength=3.5, loc="upper center", bbox_to_anchor=(0.5, -0.16)
-            )  # never over the curves
+            below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16 * 3.4 / (height - 1.8))}
+            options = {"ncols": columns, "fontsize": 8, "handlelength": 3.5}
+            axes.legend(*figures.by_last_value(axes), **options, **below)  # never over the curves
         figure.suptitle(title, fontsize=11)
         scales = "all panels have the same scales; " if len(panels) > 1 else ""
         note = f"{scales}bands: 95 % interval of the mean" + (
@@ -123,9 +128,10 @@ class _Flat:
 
 
 def _panels(table: pl.DataFrame, against: str) -> dict[str, pl.DataFrame]:
-    if sum(1 for _ in curves(table, against)) <= MOST_CURVES - 2:
-        return {"": table}
+    count = sum(1 for _ in curves(table, against))
     others = [name for name in parameters_of(table) if name != against]
+    if count <= MOST_CURVES - 2 or (len(others) == 1 and count <= MOST_TOGETHER):
+        return {"": table}
     by = "policy" if "policy" in others else min(others, key=lambda name: table[name].n_unique())
     panels = {_label({by: key[0]}): part for key, part in table.group_by([by], maintain_order=True)}
     _check_count(len(panels), MOST_PANELS, "panels", [by])
