@@ -109,6 +109,21 @@ def test_replay_prints_and_writes(tmp_path: Path) -> None:
     assert "has probabilities of its own" in refused.stderr
 
 
+def test_replay_of_a_log_with_columns_of_other_names(tmp_path: Path) -> None:
+    log = greedy_log(db.instances.sinusoid(2_000, drift=1e-3), 0.5, 0.3, seed=1)
+    log = log.with_columns(probability=pl.when(pl.col("step") >= 500).then("probability"))
+    log.rename({"step": "when", "arm": "button"}).write_csv(tmp_path / "log.csv")
+    words = ["replay", "log.csv", "--policy", "UCB1", "--replicates", 4]
+    refused = driftbandits(*words, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "(--columns step=NAME); its columns: when, button, reward, probability" in refused.stderr
+    answer = driftbandits(*words, "--columns", "step=when", "--columns", "arm=button", cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    said = " ".join(answer.stdout.split())
+    assert "2,000 decisions, 2 arms" in said
+    assert "500 of 2,000 rows have no probability and are left out: the first 500." in said
+
+
 def test_recommend_answers_in_a_sentence_or_two() -> None:
     answer = driftbandits("recommend", "--drift", 1e-4, "--noise", "bernoulli", "--arms", 5)
     assert answer.returncode == 0, answer.stderr

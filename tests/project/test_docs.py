@@ -144,3 +144,37 @@ def test_the_example_of_theorem_2_is_what_it_says() -> None:
     drifts = sorted({cell.columns["drift"] for cell in sweep.cells})
     assert drifts[-1] / drifts[0] == pytest.approx(1e6)
     assert len({cell.columns["horizon"] for cell in sweep.cells}) == 5
+
+
+def table_of(page: str, first: str) -> list[dict[str, str]]:
+    """The rows of the table of a page whose header begins with that column."""
+    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first} |"))
+    end = next(number for number in range(start, len(lines)) if not lines[number].startswith("|"))
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start:end]]
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
+
+
+def test_the_advice_about_abrupt_changes_is_the_benchmarks() -> None:
+    rows = table_of("tutorials/choosing-a-policy.md", "you know")
+    (advice,) = (row["begin with"] for row in rows if "abruptly" in row["you know"])
+    abrupt = {row["policy"]: float(row["abrupt"]) for row in table_of("league.md", "policy")}
+    best = sorted(abrupt, key=lambda name: abrupt[name])
+    assert re.findall(r"\w+UCB|\w+TS", re.sub(r"\(.*?\)", "", advice)) == best[:2]
+
+
+def test_pages_agree_on_what_kalmants_costs() -> None:
+    cost = {row["policy"]: float(row["ns per step"]) for row in table_of("league.md", "policy")}
+    assert 3.5 < cost["AutoTS"] / cost["KalmanTS"] < 4.5
+    for page, words in {
+        "beyond-the-paper.md": "it is four times as fast",
+        "tutorials/choosing-a-policy.md": "a quarter of the cost per step",
+        "faq.md": "costs a quarter of\nthat per step",
+    }.items():
+        assert words in (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+def test_a_column_that_a_page_names_is_there() -> None:
+    text = (ROOT / "docs" / "beyond-the-paper.md").read_text(encoding="utf-8")
+    (named,) = re.findall(r"How they were tuned\*, column \*(.+?)\*", text)
+    assert named in next(line for line in text.splitlines() if line.startswith("| | AutoTS"))

@@ -9,6 +9,7 @@ from typing import Any
 
 import nbformat
 import numpy as np
+import pytest
 from nbclient import NotebookClient
 from PIL import Image
 
@@ -43,5 +44,20 @@ def test_every_cell_runs_and_every_figure_is_a_picture(tmp_path: Path) -> None:
             assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 20, cell.source  # not blank
         elif last in ("result", "mine", "session", "play", "sweep", "replayed", "several[0]"):
             assert "<table" in shown[-1]["text/html"], cell.source
-        elif "plot_interactive" in last:
+        elif "plot_interactive" in cell.source:
             assert "application/vnd.plotly.v1+json" in shown[-1]
+
+
+def test_without_plotly_the_figure_is_drawn_by_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package of that name stands in the way, which is as if there were none."""
+    (tmp_path / "hidden" / "plotly").mkdir(parents=True)
+    (tmp_path / "hidden" / "plotly" / "__init__.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'plotly'\", name='plotly')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "hidden"))
+    notebook: Any = nbformat.read(NOTEBOOK, as_version=4)
+    needed = ("import driftbandits", "mine = db.Instance", "own = db.simulate", "own.plot_interactive")
+    notebook.cells = [cell for cell in code_cells(notebook) if any(each in cell.source for each in needed)]
+    assert len(notebook.cells) == 4
+    NotebookClient(notebook, timeout=600, extra_arguments=["--log-level=CRITICAL"]).execute()
+    assert "image/png" in notebook.cells[-1].outputs[-1].data

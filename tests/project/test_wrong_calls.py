@@ -47,6 +47,23 @@ class Plain:
         pass
 
 
+class NoRandom(Plain):
+    """Its select takes no random generator."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def select(self, state: None) -> int:  # type: ignore[override]
+        return 0
+
+
+class Unlikely(db.Uniform):
+    """It tells the probability of one arm only."""
+
+    def probabilities(self, state: Any) -> Any:
+        return [0.5]
+
+
 @dataclass(frozen=True)
 class BareState(db.Policy):
     """A State must be a NamedTuple."""
@@ -98,9 +115,12 @@ def names() -> dict[str, Any]:
                 "probability": 0.5,
             }
         ),
+        "pl": pl,
         "make_policy": make_policy,
         "recommend": recommend,
         "Plain": Plain,
+        "NoRandom": NoRandom,
+        "Unlikely": Unlikely,
         "BareState": BareState,
         "ReturnsNone": ReturnsNone,
         "walk": walk,

@@ -16,6 +16,7 @@ def replay(
     log: Path,
     policy: Annotated[list[str] | None, Parameter(negative="")] = None,
     *,
+    columns: Annotated[list[str] | None, Parameter(negative="")] = None,
     logged: Literal["uniform"] | None = None,
     missing: float | None = None,
     drift: float | None = None,
@@ -30,8 +31,9 @@ def replay(
     For example: driftbandits replay log.csv --policy AutoTS --policy SWUCBSharp --plot replay.png
 
     The log has a row for each decision, and the columns step, arm, reward (empty: it never came) and probability (with
-    which the arm was chosen then). Without probabilities, or where the policy that ran left nothing to chance, a log
-    can't answer; then this command says so, with exit code 2.
+    which the arm was chosen then). An experiment with explore=0.1 logs probabilities; rows without one are left out.
+    Where there are none, or the policy that ran left nothing to chance, a log can't answer; then this command says so,
+    with exit code 2.
 
     Parameters
     ----------
@@ -39,6 +41,8 @@ def replay(
         A .csv, .parquet or .jsonl file.
     policy
         The name of a policy; repeat it for more. AutoTS unless given.
+    columns
+        What the log calls a column, as in --columns step=time --columns arm=variant.
     logged
         Say uniform if a log has no probabilities, but each arm had the same chance whatever the rewards; it is tested.
     missing
@@ -69,7 +73,7 @@ def replay(
         figure_ending(plot)  # before the work, not after it
     if save is not None and save.suffix.lower() != ".csv":
         raise InputError(f"a table's name must end in .csv; got {str(save)!r}")
-    read = read_log(log)
+    read = read_log(log, _names(columns or []))
     check_outputs(figures=[plot], files=[save])
     print(f"{log}: {len(read):,} decisions, {read.n_arms} arms", flush=True)  # what comes next may take a while
     found = read.drift
@@ -103,6 +107,21 @@ def replay(
     if plot is not None:
         save_figure(result.plot(), plot)
         print(f"wrote {plot}")
+
+
+def _names(given: list[str]) -> dict[str, str]:
+    """OURS=THEIRS, for columns of the log."""
+    from driftbandits.errors import InputError
+
+    found: dict[str, str] = {}
+    for each in given:
+        ours, equals, theirs = each.partition("=")
+        if not (ours and equals and theirs):
+            raise InputError(f"--columns takes OURS=THEIRS, as in step=time; got {each!r}")
+        if ours in found:
+            raise InputError(f"--columns names {ours} twice: leave one out")
+        found[ours] = theirs
+    return found
 
 
 def _plus_minus(middle: float | None, high: float | None, sign: str) -> str:

@@ -137,8 +137,8 @@ def _checked(frame: pl.DataFrame, where: str) -> Log:
     if missing:
         has = ", ".join(frame.columns) or "none"
         raise InputError(
-            f"{where} has no column {missing[0]!r}; a log needs step, arm and reward, or columns= to say what it calls "
-            f"them; its columns: {has}"
+            f"{where} has no column {missing[0]!r}; a log needs step, arm and reward: say what it calls them, as in "
+            f'columns={{"{missing[0]}": "its name"}} (--columns {missing[0]}=NAME); its columns: {has}'
         )
     if len(frame) == 0:
         raise InputError(f"{where} has no rows: there is nothing to replay")

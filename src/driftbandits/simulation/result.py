@@ -196,7 +196,7 @@ class Simulation:
         >>> from driftbandits import simulate
         >>> figure = simulate(["UCB1", "Uniform"], "stationary", runs=2).plot(figsize=(3.3, 2.6), policies="UCB1")
         >>> [text.get_text() for text in figure.legends[0].get_texts()]
-        ['UCB1: 136']
+        ['UCB1: 88.5']
         """
         return plot_regret(self, measure, ax, figsize, log, policies, title)
 
