@@ -146,7 +146,8 @@ def test_curves_are_told_apart_and_the_legend_has_their_order_and_values() -> No
     wanted = [f"number {index}: {40 * index:,.0f}" for index in range(19, -1, -1)]
     assert [text.get_text() for text in result.plot().legends[0].get_texts()] == wanted
     some = result.plot(policies=names[3:6])
-    assert [text.get_text() for text in some.axes[0].get_legend().get_texts()] == wanted[14:17]
+    legend: Any = some.axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == wanted[14:17]
 
 
 def test_no_band_of_regret_is_below_zero() -> None:

@@ -70,7 +70,7 @@ def test_a_policy_of_another_library_by_itself_is_pointed_to_its_function(
     """river's policies have no repr before their first pull."""
     for play in (lambda: db.simulate(make(), WORLD, NOISE), lambda: db.simulate({"theirs": make()}, WORLD, NOISE)):
         with pytest.raises(db.InputError, match=rf"give driftbandits\.interop\.{function}\(lambda n_arms, seed: "):
-            play()
+            play()  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize("name", GUESTS)

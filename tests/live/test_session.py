@@ -79,7 +79,7 @@ def test_whole_histories(
             decisions = session.ask_many(how)
             expected = twin.ask(clock.now, how)
             assert [decision.arm for decision in decisions] == ["ab"[arm] for arm, _ in expected]
-            recorded = [event.probability for event in session.journal[-how:]]
+            recorded = [event.probability for event in session.journal[-how:]]  # type: ignore[union-attr]
             assert recorded == pytest.approx([p for _, p in expected], abs=1e-12)
         else:
             if what == "answer":  # in a random order, most of what is open

@@ -275,7 +275,7 @@ def test_rows_without_a_probability_are_left_out_and_the_result_says_so() -> Non
     )
     assert repr(result).startswith("Replay of 2,500 of 4,000 rows: 3 arms, ")
     assert "1,500 of 4,000 rows have no probability" in result._repr_html_()
-    left = result.plot().axes[0]
+    left: Any = result.plot().axes[0]
     assert left.get_xlim() == (0, 4_000)  # rows of the log, not of what is left of it
     assert min(line.get_xdata()[0] for line in left.lines) >= 1_000
     early = log.with_columns(probability=pl.when(pl.col("step") < 3_000).then("probability"))

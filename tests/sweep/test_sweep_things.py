@@ -125,7 +125,8 @@ def test_a_file_that_changed_is_another_instance_and_is_read_again(tmp_path: Pat
     with pytest.raises(db.InputError, match=r"belongs to another sweep.*different files"):
         one(db.RoundRobin(), path).run(tmp_path / "out")
     second = one(db.RoundRobin(), path).run(tmp_path / "other")
-    assert (regrets(first)[0], regrets(second)[0]) == (pytest.approx(12.5), pytest.approx(22.5))
+    assert regrets(first)[0] == pytest.approx(12.5)
+    assert regrets(second)[0] == pytest.approx(22.5)
 
 
 def test_two_instances_of_one_name_in_one_process_are_two(tmp_path: Path) -> None:

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-COLOURS += ("#770066", "#8800FF", "#224422", "#0000DD", "#EE22FF", "#BB2299", "#8877EE", "#880000")
-COLOURS += ("#5500AA", "#775577", "#88BB55", "#EE88FF", "#BB1144", "#BBAA99", "#224488", "#446600")
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31"),
+    *("#770066", "#8800FF", "#224422", "#0000DD", "#EE22FF", "#BB2299", "#8877EE", "#880000"),
+    *("#5500AA", "#775577", "#88BB55", "#EE88FF", "#BB1144", "#BBAA99", "#224488", "#446600"),
+)
 """Okabe and Ito's palette, which colour-blind readers can tell apart, strongest contrasts first. The sixteen behind it
 were chosen one by one, each as far as can be from those before, for eyes of every kind."""
 

@@ -93,7 +93,7 @@ def labels_of(kind: str, things: Sequence[Any], taken: Sequence[str]) -> list[st
 
 def _short(thing: Any) -> str:
     if isinstance(thing, os.PathLike):
-        return os.fspath(thing)
+        return str(thing)
     if isinstance(thing, Instance):
         return thing.name
     if callable(thing) and not hasattr(type(thing), "select"):
