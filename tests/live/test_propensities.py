@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
 
 import driftbandits as db
+from driftbandits.live.learners import make_learner
 from driftbandits.live.session import Session
 from driftbandits.offline.trust import _test_statistics
 
@@ -90,6 +92,77 @@ def test_later_asks_that_get_the_same_arm_had_no_choice() -> None:
     assert {second.arm, third.arm} == {first.arm}
     session.force_arm("c")
     assert session._open[session.ask().id][0].probability == 1.0
+
+
+class LoadedState(NamedTuple):
+    arms: Any
+
+
+@dataclass(frozen=True)
+class Loaded(db.Policy):
+    """Chooses arms 0, 1 and 2 with probabilities 0.7, 0.2 and 0.1, whatever the rewards are."""
+
+    any_order: ClassVar[bool] = True
+
+    def init(self, n_arms: int) -> LoadedState:
+        return LoadedState(db.records(n_arms, pulls="i8"))
+
+    def select(self, state: LoadedState, rng: np.random.Generator) -> int:
+        drawn = rng.random()
+        return 0 if drawn < 0.7 else (1 if drawn < 0.9 else 2)
+
+    def update(self, state: LoadedState, arm: int, reward: float) -> None:
+        state.arms[arm].pulls += 1
+
+    def probabilities(self, state: LoadedState) -> Any:
+        return np.array([0.7, 0.2, 0.1])
+
+
+def test_arms_that_take_turns_until_they_are_known_keep_their_probabilities() -> None:
+    """The first rewards never come, so what the policy draws is turned from ask to ask."""
+    arms, p = [], []
+    for seed in range(1_500):
+        session = Session(Loaded(), ["a", "b", "c"], seed)
+        for decision in (*session.ask_many(3), session.ask()):
+            arms.append(session.arms.index(decision.arm))
+            p.append(session._open[decision.id][0].probability)
+    assert farthest(arms, np.zeros(len(arms)), p) < FAR
+    assert set(p) == {0.7, 0.2, 0.1}
+
+
+def test_a_policy_that_begins_anew_draws_from_streams_of_its_own() -> None:
+    """Exp3S with gamma = 1 leaves all to chance: what an earlier learner drew must not tell what this one draws."""
+    chosen = []
+    for era in (0, 1):
+        learner, arms = make_learner(db.Exp3S(alpha=0.01, gamma=1.0), range(3), 0, 0.0, era), []
+        for step in range(1, 201):
+            arms.append(int(learner.choose(step, 1, 0)[0][0]))
+            learner.take([(step, arms[-1], 0.5)], 0, step)
+        chosen.append(arms)
+    first, second = chosen
+    assert 30 < np.equal(first, second).sum() < 110  # 67 by chance, +- 5.5 standard deviations of 6.7
+
+
+def test_a_draw_counts_once_also_after_errors_and_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(EXP3S, ["a", "b", "c"])
+    decisions = session.ask_many(4)
+    learner, learn, told = session._learner, session._learner._learn, []
+
+    def fails(pulls: Any) -> None:
+        told.extend(pulls)
+        learn(pulls)
+        if len(told) > 1:
+            raise db.PolicyError("the second reward")
+
+    monkeypatch.setattr(learner, "_learn", fails)
+    monkeypatch.setattr(learner, "_choice", lambda: session.arms.index(decisions[0].arm))
+    with pytest.raises(db.PolicyError, match="the second reward"):
+        session.tell_many(dict.fromkeys(decisions, 1.0))
+    monkeypatch.undo()
+    assert session._open[session.ask().id][0].probability is None
+    other = Session(db.SnoozeItK(1_000, 1e-3), ["a", "b", "c"])
+    other.disable_arm("c")
+    assert other._learner.first == 0  # type: ignore[attr-defined]
 
 
 def test_policies_that_tell_no_probability_keep_none() -> None:
