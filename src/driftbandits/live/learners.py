@@ -369,10 +369,9 @@ class Learner:
         flags, share, control = self._held(step, len(arms))
         if share > 0.0:
             arms[flags] = control
-        if likely is not None:
-            p = np.array(list(map(likely, range(len(arms)), arms.tolist())))
-        else:
-            p = arms == wanted if self.explore > 0 else np.full(len(arms), np.nan)
+        if likely is None and self.explore == 0:
+            return arms, np.full(len(arms), math.nan)
+        p = arms == wanted if likely is None else np.array(list(map(likely, range(len(arms)), arms.tolist())))
         return arms, self._mixed(arms, p)
 
     def _learn(self, pulls: list[tuple[int, float]]) -> None:
