@@ -239,6 +239,7 @@ VERBS = ["ask"] * 8 + ["tell"] * 5 + ["jump"] * 3 + ["late", "timeout", "default
 def test_whatever_happens_a_session_is_the_fold_of_its_log(data: st.DataObject) -> None:
     clock = Clock()
     declared: dict[str, Any] = {"arms": ["a", "b"], "timeout": 30.0, "default_reward": 0.0, "late": True}
+    declared["unit_key"] = "k"
     session = db.Session(db.UCB1(), **declared, clock=clock)
     events: list[Event] = []
     session.journal = events

@@ -69,7 +69,7 @@ def test_whole_histories(
 ) -> None:
     clock, policy, luck = Clock(), lively(name), np.random.default_rng(seed)
     given_settings: Settings = {"timeout": timeout, "default_reward": default, "explore": explore}
-    session = db.Session(policy, ["a", "b"], seed, clock=clock, **given_settings)
+    session = db.Session(policy, ["a", "b"], seed, clock=clock, unit_key="k", **given_settings)
     session.journal = []
     twin = NaiveSession(policy, 2, seed, timeout, default, explore)
     for what, how in acts:
@@ -92,7 +92,7 @@ def test_whole_histories(
             assert [outcome.value for outcome in outcomes] == twin.tell(clock.now, rewards)
         assert session.learnt == twin.learnt
         assert states_equal(session.state, twin.state)
-    folded = db.Session(policy, ["a", "b"], seed, clock=clock, **given_settings)
+    folded = db.Session(policy, ["a", "b"], seed, clock=clock, unit_key="k", **given_settings)
     for event in session.journal:
         folded.apply(event)
     assert folded.snapshot() == session.snapshot()
@@ -211,10 +211,10 @@ def test_explanations_reach_back_only_so_far() -> None:
 
 @pytest.mark.parametrize("name", ["SnoozeItTight", "GLRUCB", "SWUCB", "AutoTS"])
 def test_even_the_bytes_do_not_depend_on_how_events_were_bundled(name: str) -> None:
-    session = db.Session(lively(name), ["a", "b"], clock=Clock())
+    session = db.Session(lively(name), ["a", "b"], clock=Clock(), unit_key="k")
     session.journal = []
     play(session, 3_000, overlap=50)
-    folded = db.Session(lively(name), ["a", "b"], clock=Clock())
+    folded = db.Session(lively(name), ["a", "b"], clock=Clock(), unit_key="k")
     for event in session.journal:
         folded.apply(event)
     assert folded.snapshot() == session.snapshot()

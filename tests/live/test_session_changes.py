@@ -60,7 +60,7 @@ def test_any_sequence_of_changes_is_the_fold_of_its_log(
     monkeypatch.setattr("driftbandits.live.units.MOST_UNITS", most)
     now = [100.0]
     declared: dict[str, Any] = {"arms": ["a", "b", "c"], "policy": data.draw(st.sampled_from(POLICIES)), "remember": 50}
-    declared["sticky"] = data.draw(st.sampled_from([None, 5.0, 40.0]))
+    declared |= {"sticky": data.draw(st.sampled_from([None, 5.0, 40.0])), "unit_key": "k"}
     session = db.Session(**declared, clock=lambda: now[0])
     events: list[Event] = []
     session.journal = events

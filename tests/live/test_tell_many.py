@@ -15,7 +15,7 @@ NEW, AGAIN, CONFLICT = Outcome.NEW, Outcome.AGAIN, Outcome.CONFLICT
 
 def asked(count: int = 2, **settings: Any) -> db.Session:
     """A Session with so many open Decisions, whose clock stands still."""
-    session = db.Session(db.RoundRobin(), ["a", "b"], clock=lambda: 1000.0, **settings)
+    session = db.Session(db.RoundRobin(), ["a", "b"], clock=lambda: 1000.0, unit_key="k", **settings)
     session.journal = []
     for _ in range(count):
         session.ask()

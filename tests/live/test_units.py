@@ -205,6 +205,32 @@ def notes_of(session: db.Session, unit: str) -> bytes:
     return found
 
 
+def test_the_key_of_hashes_is_random_unless_given_and_stays_in_the_snapshot() -> None:
+    sessions = [db.Session(arms=["a", "b"], seed=seed, sticky=60) for seed in (0, 0, 1)]
+    keys = {session.unit_key for session in sessions}
+    assert len(keys) == 3, "the seed is no secret"
+    assert all(len(key) >= 32 and key not in repr(sessions) for key in keys)
+    session = sessions[0]
+    arms = [session.ask(f"user-{number}").arm for number in range(20)]
+    for copied in (db.Session.restore(session.snapshot()), copy.deepcopy(session), pickle.loads(pickle.dumps(session))):
+        assert copied.unit_key == session.unit_key
+        assert [copied.ask(f"user-{number}").arm for number in range(20)] == arms
+    same = [db.Session(arms=["a", "b"], sticky=60, unit_key="the same", clock=lambda: 5.0) for _ in range(2)]
+    for each in same:
+        each.hold_out(0.3, "a")
+        each.ask_many(50, [f"user-{number}" for number in range(50)])
+    assert same[0].snapshot() == same[1].snapshot()
+
+
+def test_what_units_get_does_not_depend_on_the_key() -> None:
+    units = [f"user-{number % 30}" for number in range(90)]
+    told = []
+    for key in ("one secret", "another secret"):
+        session = db.Session(arms=["a", "b", "c"], sticky=60, explore=0.3, unit_key=key)
+        told.append([session.ask(unit).arm for unit in units])
+    assert told[0] == told[1]
+
+
 def test_what_is_refused_changes_nothing() -> None:
     session, _ = ready(sticky=60)
     before = session.snapshot()

@@ -20,7 +20,7 @@ from driftbandits.policies import POLICIES, make_policy
     ],
 )
 def test_rewards_in_every_form(told: Any) -> None:
-    session, plain = (db.Session(arms=["red", "blue"], clock=lambda: 0.0) for _ in range(2))
+    session, plain = (db.Session(arms=["red", "blue"], clock=lambda: 0.0, unit_key="k") for _ in range(2))
     assert session.tell(session.ask(), 1.0) == plain.tell(plain.ask().id, 1.0) == "new"
     assert session.tell_many(told(session.ask_many(3))) == ["new"] * 3
     plain.tell_many([(decision.id, 0.5) for decision in plain.ask_many(3)])

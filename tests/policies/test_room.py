@@ -70,14 +70,14 @@ def test_points_put_off_have_room_online() -> None:
 
 def test_points_put_off_have_room_in_a_session_and_its_fold() -> None:
     policy, names = db.SnoozeItK(100_000, 1e-5), ["red", "blue"]
-    session = db.Session(policy, arms=names)
+    session = db.Session(policy, arms=names, unit_key="k")
     session.journal, pulls = [], 0
     while session.step < 12_000:
         decisions = session.ask_many(1)
         arm = names.index(decisions[0].arm)
         pulls += arm == 0
         session.tell(decisions[0].id, 1e-6 * pulls if arm == 0 else 0.0)
-    fold = db.Session(policy, arms=names)
+    fold = db.Session(policy, arms=names, unit_key="k")
     for event in session.journal:
         fold.apply(event)
     assert fold.snapshot() == session.snapshot()

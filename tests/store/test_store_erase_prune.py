@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 import driftbandits as db
 from driftbandits.live.units import hash_of
-from driftbandits.store import StoreUnavailableError, Writer, retention
+from driftbandits.store import DamagedStoreError, StoreUnavailableError, Writer, retention
 from driftbandits.store.retention import Pruned
-from driftbandits.store.schema import folded, notes, snapshots
+from driftbandits.store.schema import experiments, folded, notes, snapshots
 from driftbandits.store.writers import Erased
 from driftbandits.testing.contract.base import journal
 from waiting import INTERPRETED, PATIENCE, wait_until
@@ -189,3 +189,13 @@ def test_erasing_does_not_begin_again_for_ever(url: str, monkeypatch: pytest.Mon
     assert (seen(store, USERS[2]), decisions) == (0, 1)
     agrees(store, writer)
     store.close()
+
+
+def test_a_secret_that_is_lost_is_not_replaced_by_another() -> None:
+    with db.Store("sqlite://") as store:
+        store.create("button", arms=["a", "b"], sticky=60)
+        assert len(store.experiment("button").unit_key) == 32
+        with store._database.writing() as connection:
+            connection.execute(update(experiments).values(unit_key=None))
+        with pytest.raises(DamagedStoreError, match="'button' has lost unit_key"):
+            store.open("button")

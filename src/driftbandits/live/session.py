@@ -61,7 +61,8 @@ class Session:
     ``remember`` answered Decisions are remembered: to tell one's reward again is fine, to tell another is a conflict.
 
     ``sticky``: for so many seconds ``ask(unit="user-17")`` gives the same unit the same arm; None, the default, chooses
-    anew every time. Of a unit a hash is kept, under ``unit_key``, a secret; it is made of the seed unless given.
+    anew every time. Only a hash of a unit is kept, keyed by the secret ``unit_key``. Default: a random key, which the
+    snapshot holds. The key decides which units are held out: to repeat that, give the same key.
 
     A Session has no lock: it is for one thread at a time. ``Store.open`` gives one that threads may share.
 
@@ -100,7 +101,7 @@ class Session:
         self.default_reward = checks.check_default(default_reward, self.reward_range)
         self.explore, self.name = checks.check_share("explore", explore), str(name)
         self.remember = checks.check_whole("remember", remember, 0)
-        self.unit_key = check_key(unit_key, self.seed)
+        self.unit_key = check_key(unit_key)
         self.clock, self._usual_clock = check_clock(clock), clock is None
         self.step = 0
         self.changes = 0

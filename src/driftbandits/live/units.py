@@ -12,6 +12,7 @@ slots behind, without a name: so a Session is still the fold of its log, in whic
 from __future__ import annotations
 
 import json
+import secrets
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
@@ -119,10 +120,10 @@ class Units:
             self._add(slot)
 
 
-def check_key(key: Any, seed: int) -> str:
-    """The secret that hashes are made with."""
+def check_key(key: Any) -> str:
+    """The secret that hashes are made with; None draws a new one."""
     if key is None:
-        return str(seed)
+        return secrets.token_hex(HASH)
     if isinstance(key, str) and key.isascii() and 1 <= len(key) <= LONGEST_KEY:
         return key
     raise InputError(f"unit_key must be a secret text of 1 to {LONGEST_KEY} ASCII characters; got {shown(key)}")

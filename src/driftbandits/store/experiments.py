@@ -22,7 +22,7 @@ from driftbandits.live.session import Session
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.audit import AuditEntry, record
 from driftbandits.store.database import Database
-from driftbandits.store.errors import ExperimentExistsError, UnknownExperimentError
+from driftbandits.store.errors import DamagedStoreError, ExperimentExistsError, UnknownExperimentError
 from driftbandits.store.schema import experiments, folded, writers
 
 STATUSES = ("running", "paused", "archived")
@@ -77,11 +77,19 @@ class Experiment:
     late: bool = False
     first: dict[str, Any] | None = None
 
+    def secret(self) -> str:
+        """The ``unit_key``. Without it no unit is recognised, so nothing takes its place."""
+        if not self.unit_key:
+            raise DamagedStoreError(
+                f"{self.id!r} has lost unit_key, the secret that hashes of its units are made with: restore a backup"
+            )
+        return self.unit_key
+
     def session(self) -> Session:
         """The Session before its first event."""
         declared = {name: getattr(self, name) for name in FIRST} | (self.first or {})
         policy = build(declared.pop("policy"))
-        told: dict[str, Any] = {"name": self.id, "remember": REMEMBER, "unit_key": self.unit_key}
+        told: dict[str, Any] = {"name": self.id, "remember": REMEMBER, "unit_key": self.secret()}
         return Session(policy, seed=self.seed, **declared, **told)
 
 

@@ -207,7 +207,7 @@ def _numbers(connection: Connection, table: Table, key: int) -> Sequence[int]:
 
 def _restored(data: bytes, experiment: Experiment) -> Session:
     session = Session.restore(zlib.decompress(data))
-    session.unit_key = experiment.unit_key  # which old ones do not know
+    session.unit_key = experiment.secret()  # which old ones do not know
     return session
 
 

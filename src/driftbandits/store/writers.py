@@ -190,7 +190,7 @@ class Writers:
     def erase(self, writer: Writer, unit: str, audit: AuditEntry | None) -> Erased:
         """Erase a unit from the log and from what was saved of it, and fold it anew."""
         _check_at_rest(writer)
-        key, hashed = writer.experiment.key, hash_of(unit, writer.experiment.unit_key)
+        key, hashed = writer.experiment.key, hash_of(unit, writer.experiment.secret())
         for _ in range(ERASE_TRIES):
             saved = self._history.without(key, hashed)
             with self._database.writing() as connection:

@@ -59,7 +59,7 @@ class Service:
         if key is None:
             return await self.holdings.durably(held, work, heavy=heavy is not None and heavy(held))
         if private:
-            body = blake2b(body, key=held.writer.experiment.unit_key.encode()).digest()
+            body = blake2b(body, key=held.writer.experiment.secret().encode()).digest()
         digest = digest_of(path, body)
 
         async def do() -> str:
