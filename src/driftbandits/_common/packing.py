@@ -9,38 +9,43 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import shown
+from driftbandits._common.expansion import TooLargeError, read_npz
 from driftbandits.errors import InputError
 
 
 def pack(header: dict[str, Any], state: Any, **arrays: np.ndarray[Any, Any]) -> bytes:
     """Header (as JSON), State and further arrays in one piece."""
-    buffer = io.BytesIO()
-    fields = {f"state.{name}": array for name, array in state._asdict().items()}
-    everything: dict[str, Any] = {"header": np.array(json.dumps(header, default=_listed)), **fields, **arrays}
-    np.savez(buffer, **everything)
-    return buffer.getvalue()
+    return _packed(header, {f"state.{name}": array for name, array in state._asdict().items()} | arrays)
 
 
 def emptied(data: bytes, *names: str) -> bytes:
-    """The same snapshot with nothing in those arrays."""
-    with np.load(io.BytesIO(data)) as stored:
-        arrays: dict[str, Any] = {name: stored[name][:0] if name in names else stored[name] for name in stored.files}
+    """The same snapshot of a Session with nothing in those arrays; InputError if it cannot be read."""
+    header, arrays = unpack(data, "a Session")
+    return _packed(header, {name: array[:0] if name in names else array for name, array in arrays.items()})
+
+
+def _packed(header: dict[str, Any], arrays: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
+    np.savez(buffer, header=np.array(json.dumps(header, default=_listed)), **arrays)
     return buffer.getvalue()
 
 
 def unpack(data: bytes, owner: str) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """The header and all arrays; InputError when the bytes are no snapshot of ``owner``."""
+    """The header and all arrays; InputError when the bytes are no snapshot of ``owner``, or would expand.
+
+    ``pack`` compresses nothing, so what it made is never larger when it is read.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(f"a snapshot of {owner} is the bytes that snapshot() returned; got {shown(data)}")
+    advice = "restore takes the bytes that snapshot() returned"
     try:
-        with np.load(io.BytesIO(data)) as stored:
-            return json.loads(str(stored["header"])), {name: stored[name] for name in stored.files if name != "header"}
+        arrays = read_npz(io.BytesIO(data), f"this snapshot of {owner}", len(data), advice)
+        return json.loads(str(arrays.pop("header"))), arrays
+    except TooLargeError:
+        raise
     except Exception:  # numpy and zipfile raise many, and give advice that does not fit
         raise InputError(
-            f"this is not a snapshot of {owner}: these {len(data):,} bytes are damaged, or something else; restore "
-            "takes the bytes that snapshot() returned"
+            f"this is not a snapshot of {owner}: these {len(data):,} bytes are damaged, or something else; {advice}"
         ) from None
 
 

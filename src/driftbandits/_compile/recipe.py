@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 import re
 import sys
 import zlib
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.expansion import allowed, check_expanded, inflated_exactly
 from driftbandits._compile.kernels import Compiled
 from driftbandits.errors import InputError
 
@@ -26,6 +28,7 @@ def describe(thing: Any) -> dict[str, Any]:
 
 def build(description: dict[str, Any]) -> Any:
     """What ``describe`` described. Classes are looked up in modules already imported: reading a file runs no code."""
+    check_arrays(description)
     kind: Any = sys.modules.get(_home(description["module"]))
     for name in description["class"].split("."):
         kind = getattr(kind, name, None)
@@ -66,6 +69,25 @@ def rich(value: Any) -> Any:
     if isinstance(value, dict) and "class" in value:
         return build(value)
     if isinstance(value, dict) and "zlib" in value:
-        raw = zlib.decompress(base64.b64decode(value["zlib"]))
+        check_arrays(value)
+        raw = inflated_exactly(base64.b64decode(value["zlib"]), _size(value))
         return np.frombuffer(raw, value["dtype"]).reshape(value["shape"])
     return value
+
+
+def check_arrays(described: Any) -> None:
+    """Raise InputError if the arrays of a description, all together, would expand to more than they may."""
+    expanded = packed = 0
+    waiting = [described]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict) and "zlib" in each:
+            expanded += _size(each)
+            packed += len(each["zlib"])
+        elif isinstance(each, dict | list):
+            waiting.extend(each.values() if isinstance(each, dict) else each)
+    check_expanded("these arrays", expanded, allowed(packed), "keep tables of such a size in files of their own")
+
+
+def _size(array: dict[str, Any]) -> int:
+    return math.prod(array["shape"]) * np.dtype(array["dtype"]).itemsize

@@ -21,9 +21,11 @@ from driftbandits._common.checks import (
     check_whole,
     shown,
 )
+from driftbandits._common.expansion import MOST_EXPANDED
 from driftbandits._common.files import written_whole
 from driftbandits._common.frames import as_polars, is_frame
 from driftbandits._common.notebook import html_curves, html_facts, written
+from driftbandits._common.parquet import check_parquet
 from driftbandits.errors import InputError
 
 if TYPE_CHECKING:
@@ -214,13 +216,17 @@ class Instance:
                 with temporary.open("wb") as file:  # given a name, numpy would add its own ending to "means.NPZ"
                     more: Any = {} if self.named_arms is None else {"arms": np.array(self.named_arms)}
                     more |= {} if self.available is None else {"available": self.available}
-                    np.savez_compressed(file, means=self.means, **more)
+                    more["means"] = self.means
+                    small = sum(array.nbytes for array in more.values()) <= MOST_EXPANDED
+                    (np.savez_compressed if small else np.savez)(file, **more)
             else:
                 import polars as pl
 
                 names = self.named_arms or [unnamed(arm) for arm in range(self.n_arms)]
                 table = pl.DataFrame({name: self.means[:, arm] for arm, name in enumerate(names)})
                 table.write_csv(temporary) if ending == ".csv" else table.write_parquet(temporary)
+                if ending == ".parquet":  # what is written can be read
+                    check_parquet(temporary, "it", "save it as .npz")
 
     def __repr__(self) -> str:
         changes = "" if self.available is None else f", arms come or go {len(self.arm_changes):,} times"

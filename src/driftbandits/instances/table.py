@@ -12,6 +12,8 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_path, shown
+from driftbandits._common.expansion import allowed, read_npz
+from driftbandits._common.parquet import check_parquet
 from driftbandits._common.text_tables import read_csv
 from driftbandits.errors import InputError
 from driftbandits.instances.base import FAMILIES, Instance, column_names
@@ -37,6 +39,9 @@ TIMES = (
 """What columns of times are called."""
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError)
 """What numpy and zipfile raise, between them, on files that are cut, altered or something else by another name."""
+
+COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
+"""How gzip, Zstandard and zlib begin."""
 
 
 def table(path: str | os.PathLike[str], drift: float | None = None, *, time: str | None = None) -> Instance:
@@ -84,19 +89,22 @@ def _from_npz(file: Path, time: str | None) -> Found:
     if time is not None:
         raise InputError(f"time names a column of a .csv or .parquet file, and this is .npz: leave out time={time!r}")
     try:
-        with file.open("rb") as stream, np.load(stream) as archive:
-            names = list(archive)
-            means = archive["means"] if "means" in names else None
-            arms = archive["arms"].tolist() if "arms" in names else None
-            available = archive["available"] if "available" in names else None
+        with file.open("rb") as stream:
+            advice = "save it with numpy.savez, which does not compress"
+            found = read_npz(stream, "it", allowed(file.stat().st_size), advice)
+    except InputError:
+        raise
     except DAMAGED as error:
         raise InputError("it is damaged, or not a .npz archive of numbers; save the instance again") from error
-    if means is None:
-        raise InputError(f"it has no array named means; its arrays are: {', '.join(names) or 'none'}")
-    return np.asarray(means), arms, available
+    if "means" not in found:
+        raise InputError(f"it has no array named means; its arrays are: {', '.join(found) or 'none'}")
+    return found["means"], found["arms"].tolist() if "arms" in found else None, found.get("available")
 
 
 def _from_csv(file: Path, time: str | None) -> Found:
+    with file.open("rb") as stream:
+        if stream.read(4).startswith(COMPRESSED):  # polars would expand it, whatever its size
+            raise InputError("it is compressed: expand it first, for example with gunzip or unzstd")
     frame = read_csv(file)
     if any(_is_number(name) for name in frame.columns):  # polars renames the second of two equal names, so not "all"
         raise InputError("its first line holds numbers; put a line of column names above, such as arm_0,arm_1")
@@ -106,6 +114,7 @@ def _from_csv(file: Path, time: str | None) -> Found:
 def _from_parquet(file: Path, time: str | None) -> Found:
     import polars as pl
 
+    check_parquet(file, "it", "save it as .npz")
     try:
         frame = pl.read_parquet(file)
     except pl.exceptions.PolarsError as error:

@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import check_path
+from driftbandits._common.expansion import TooLargeError, read_npy
 from driftbandits._common.files import written_whole
+from driftbandits._common.parquet import check_parquet
+from driftbandits._compile.recipe import check_arrays
 from driftbandits.errors import InputError
 from driftbandits.simulation.engine import Run
 
@@ -50,16 +53,24 @@ def read_runs(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Runs]:
     if not check_path("path", path).exists():
         raise InputError(f"there is no file {path}")
     try:
+        check_parquet(Path(path), str(path), "it is not what Simulation.save wrote")
         recipe = json.loads(pl.read_parquet_metadata(Path(path))["driftbandits"])
+        check_arrays(recipe)
         table = pl.read_parquet(Path(path))
+    except TooLargeError:
+        raise
     except Exception as error:
         raise InputError(f"{path} does not hold a simulation, or was cut short: {error}") from error
     if recipe["format"] != FORMAT:
         raise InputError(f"{path} has format {recipe['format']}; this version reads format {FORMAT}: run it again")
     done: Runs = {name: {} for name in recipe["policies"]}
-    for row in table.iter_rows(named=True):
-        regret, realised, pulls = (np.array(row[column]) for column in ("regret", "realised", "pulls"))
-        done[row["policy"]][row["run"]] = Run(regret, realised, pulls, row["seconds"], _unpacked(row["events"]))
+    try:
+        for row in table.iter_rows(named=True):
+            regret, realised, pulls = (np.array(row[column]) for column in ("regret", "realised", "pulls"))
+            events = None if row["events"] is None else read_npy(row["events"])
+            done[row["policy"]][row["run"]] = Run(regret, realised, pulls, row["seconds"], events)
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{path} does not hold a simulation, or was altered: {error}") from error
     return recipe, done
 
 
@@ -69,7 +80,3 @@ def _packed(events: Any) -> bytes | None:
     buffer = io.BytesIO()
     np.save(buffer, np.asarray(events), allow_pickle=False)
     return buffer.getvalue()
-
-
-def _unpacked(data: bytes | None) -> Any:
-    return None if data is None else np.load(io.BytesIO(data), allow_pickle=False)

@@ -17,7 +17,7 @@ from driftbandits._common.files import written_whole
 from driftbandits._common.intervals import mean_interval
 from driftbandits._common.latex import escaped, latex_table, number
 from driftbandits._common.notebook import html_table, text_table
-from driftbandits._compile.recipe import build, describe, with_homes
+from driftbandits._compile.recipe import build, check_arrays, describe, with_homes
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Noise
@@ -343,7 +343,7 @@ def describe_simulation(
     policies: Mapping[str, Any], instance: Instance, noise: Noise, numbers: dict[str, Any]
 ) -> dict[str, Any]:
     """All that is needed to run it again, as JSON. A policy that ``load`` could not build is a description already."""
-    return {
+    described = {
         **numbers,
         "noise": describe(noise),
         "instance": describe_instance(instance),
@@ -351,6 +351,8 @@ def describe_simulation(
             name: policy if isinstance(policy, dict) else describe(policy) for name, policy in policies.items()
         },
     }
+    check_arrays(described)  # or nobody could load it
+    return described
 
 
 def _built(description: dict[str, Any]) -> Any:

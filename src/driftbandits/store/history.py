@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Table, delete, insert, select, update
 
+from driftbandits._common.expansion import inflated
 from driftbandits._common.packing import emptied
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, UnknownDecisionError, amended
@@ -69,7 +70,7 @@ class History:
             return experiment.session()
         try:
             return _restored(base.data, experiment)
-        except (InputError, zlib.error) as error:
+        except InputError as error:
             raise DamagedStoreError(
                 f"{experiment.id!r} can't be continued: its first {base.seq:,} events are past retention, and what "
                 f"they came to can't be read ({error}). Restore a backup"
@@ -149,7 +150,7 @@ class History:
                 data = connection.execute(row).scalar_one_or_none()
             try:
                 yield _restored(data or b"", experiment), saved, whole
-            except (InputError, zlib.error):
+            except InputError:
                 continue  # of another version, or damaged: the log alone is enough, if slower
         first = self.start(experiment)
         yield first, first.seq, True
@@ -162,10 +163,13 @@ class History:
         connection.execute(insert(snapshots), row)
         old = select(snapshots).where(mine, snapshots.c.whole).order_by(snapshots.c.seq.desc()).offset(WHOLE)
         for found in connection.execute(old).all():
-            data = zlib.compress(emptied(zlib.decompress(found.data), "closed"))
-            connection.execute(
-                update(snapshots).where(mine, snapshots.c.seq == found.seq).values(whole=False, data=data)
-            )
+            this = mine, snapshots.c.seq == found.seq
+            try:
+                data = zlib.compress(emptied(inflated(found.data), "closed"))
+            except InputError:  # damaged: the log alone is enough, if slower
+                connection.execute(delete(snapshots).where(*this))
+            else:
+                connection.execute(update(snapshots).where(*this).values(whole=False, data=data))
 
     def without(self, key: int, unit: bytes) -> Saved:
         """All that was saved of a Session, by table and number, as it is without that unit; None where it is now."""
@@ -178,12 +182,12 @@ class History:
                 data = connection.execute(row).scalar_one_or_none() or b""
             found[table, seq] = None
             try:
-                plain = zlib.decompress(data)
+                plain = inflated(data)
                 if unit in plain:  # arrays are stored as they are
                     session = Session.restore(plain)
                     session._units.forget(unit)
                     found[table, seq] = zlib.compress(session.snapshot(), 1)
-            except (InputError, zlib.error):
+            except InputError:
                 found[table, seq] = UNREADABLE
         return found
 
@@ -206,7 +210,7 @@ def _numbers(connection: Connection, table: Table, key: int) -> Sequence[int]:
 
 
 def _restored(data: bytes, experiment: Experiment) -> Session:
-    session = Session.restore(zlib.decompress(data))
+    session = Session.restore(inflated(data))
     session.unit_key = experiment.secret()  # which old ones do not know
     return session
 

@@ -5,10 +5,9 @@ A log with a gap, or a damaged file, is not mended in place: ``store/salvage.py`
 
 from __future__ import annotations
 
-import zlib
-
 from sqlalchemy import delete, select, update
 
+from driftbandits._common.expansion import inflated
 from driftbandits.errors import InputError
 from driftbandits.live.session import Session
 from driftbandits.store.database import Database
@@ -61,9 +60,9 @@ def _forgotten(database: Database, experiment: Experiment) -> list[str]:
 
 def _is_readable(data: bytes, is_session: bool) -> bool:
     try:
-        plain = zlib.decompress(data)
+        plain = inflated(data)
         if is_session:
             Session.restore(plain)
-    except (zlib.error, InputError):
+    except InputError:
         return False
     return True

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from sqlalchemy import and_, delete, exists, func, insert, select, text
 
+from driftbandits._common.expansion import allowed, check_expanded
 from driftbandits._common.files import written_whole
 from driftbandits.errors import DriftbanditsError
 from driftbandits.store.database import Database
@@ -79,12 +80,15 @@ class Retention:
         corrections = self._log.corrections(key)
         session = self._history.session(experiment, seq, known=corrections)[0]
         mine = snapshots.c.experiment == key
+        data = session.snapshot()
+        packed = zlib.compress(data)
+        check_expanded(f"the Session of {experiment.id!r}", len(data), allowed(len(packed)), "keep its events")
         row = {
             "experiment": key,
             "seq": seq,
             "step": session.step,
             "corrected": max((each.seq for each in corrections if each.closed <= seq < each.seq), default=0),
-            "data": zlib.compress(session.snapshot()),
+            "data": packed,
         }
         with self._database.writing() as connection:
             # Whoever appends locks this row too: no correction comes between.

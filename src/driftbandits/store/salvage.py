@@ -10,7 +10,6 @@ import os
 import shutil
 import sqlite3
 import tempfile
-import zlib
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, text, update
 
+from driftbandits._common.expansion import inflated
 from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.live.session import Session
@@ -198,6 +198,6 @@ def _gap(store: Store, key: int, after: int, last: int) -> int | None:
 
 def _restored(data: bytes) -> Session | None:
     try:
-        return Session.restore(zlib.decompress(data))
-    except (zlib.error, InputError):
+        return Session.restore(inflated(data))
+    except InputError:
         return None

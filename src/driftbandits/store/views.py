@@ -6,6 +6,8 @@ import zlib
 
 from sqlalchemy import delete, insert, select
 
+from driftbandits._common.expansion import inflated
+from driftbandits.errors import InputError
 from driftbandits.store.database import Database
 from driftbandits.store.schema import experiments, views, writers
 from driftbandits.store.writers import Writer
@@ -32,8 +34,8 @@ class Views:
         with self._database.reading() as connection:
             data = connection.execute(statement).scalar_one_or_none()
         try:
-            return None if data is None else zlib.decompress(data)
-        except zlib.error:
+            return None if data is None else inflated(data)
+        except InputError:
             return None  # damaged: it is made again from the log
 
     def summaries(self) -> dict[str, str]:

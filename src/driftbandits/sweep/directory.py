@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_path
+from driftbandits._common.expansion import TooLargeError
 from driftbandits._common.files import UNDER_WAY, remove_leftovers, written_whole
+from driftbandits._common.parquet import check_parquet_data
 from driftbandits.errors import InputError, Unfinished
 from driftbandits.sweep.cells import Cell
 from driftbandits.sweep.tasks import Played
@@ -163,8 +165,11 @@ def _read_part(part: Path, digest: str) -> pl.DataFrame:
 
     try:
         data = part.read_bytes()  # at once, and not mapped: another process may set the file aside
+        check_parquet_data(data, str(part), "no sweep wrote it, so take it out of this directory")
         owner = pl.read_parquet_metadata(io.BytesIO(data)).get("driftbandits")
         table = pl.read_parquet(io.BytesIO(data))
+    except TooLargeError:
+        raise
     except Exception as error:
         raise DamagedError(
             f"{part} is cut short or damaged ({str(error).strip().splitlines()[0]}): start the sweep again, and what "

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.files import written_whole
+from driftbandits._common.parquet import check_parquet
 from driftbandits._common.versions import versions
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
@@ -96,6 +97,7 @@ def read_table(path: Path, recipe: dict[str, Any]) -> pl.DataFrame:
     import polars as pl
 
     try:
+        check_parquet(path, str(path), "remove it, and it is made again")
         found = json.loads(pl.read_parquet_metadata(path)["driftbandits"])
         table = pl.read_parquet(path)
     except Exception as error:
