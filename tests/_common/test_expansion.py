@@ -43,8 +43,10 @@ from pathlib import Path
 import polars as pl
 
 import driftbandits as db
-from driftbandits._common.memory import peak_megabytes
 from driftbandits.sweep.directory import read
+
+def peak_megabytes():  # of this program alone: getrusage begins with the peak of the process that started it
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024
 
 folder = Path(sys.argv[1])
 db.Session(arms=["a", "b"]).snapshot()
@@ -152,7 +154,8 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_bombs_are_refused_and_the_memory_stays_small(bombs: Path) -> None:
-    pytest.importorskip("resource")
+    if not Path("/proc/self/status").exists():
+        pytest.skip("this system does not tell the peak of a process")
     done = subprocess.run([sys.executable, "-c", ATTACK, str(bombs)], capture_output=True, text=True, check=True)
     *said, grown = done.stdout.splitlines()
     refused = dict(line.split(": ", 1) for line in said)
