@@ -33,7 +33,7 @@ from driftbandits.store.schema import folded, snapshots, views
 from driftbandits.testing.contract.base import journal
 
 HUGE = 1_300_000_000
-ROOM = 400
+ROOM = 200
 """Megabytes that all bombs together may take. Each alone would take 1,300."""
 
 ATTACK = """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from driftbandits.instances import Instance
 
 SNOOZING = ("SnoozeIt", "SnoozeItTight", "SnoozeItK")
-"""The first of these that can snooze on the instance stands for all."""
+"""The first of these that snoozes on the instance, played once without noise, stands for all."""
 RIVALS = ("SWUCBSharp", "Rexp3", "Exp3S")
 STILL = ("UCB1", "KLUCB", "ThompsonSampling")
 """Where nothing drifts, the rivals' tunings are undefined."""
@@ -56,9 +58,9 @@ def simulate(
         stationary, toggling, walk, wave; from real data: ad_prices, clicks, tweets, weather), or a file of means (.csv,
         .parquet or .npz: one row a step, one column an arm).
     policy
-        The name of a policy; repeat it for more. Unless given, the first of SnoozeIt, SnoozeItTight and SnoozeItK that
-        can snooze on the instance, with SWUCBSharp, Rexp3 and Exp3S; or UCB1, KLUCB and ThompsonSampling where nothing
-        drifts. An unknown name lists all.
+        The name of a policy; repeat it for more. Default: the first of SnoozeIt, SnoozeItTight and SnoozeItK that
+        snoozes an arm of the instance when it is played once without noise, if one does, with SWUCBSharp, Rexp3 and
+        Exp3S; or UCB1, KLUCB and ThompsonSampling where nothing drifts. An unknown name lists all.
     set
         A parameter of a policy or of the instance's family, as in SnoozeIt.confidence=0.1 or walk.horizon=10000;
         repeat it for more.
@@ -116,21 +118,42 @@ def _usual(instance: Instance, known: dict[str, Any], settings: dict[str, dict[s
     """Policies for those who named none: as far as they are defined here, and can do here what they are for."""
     asked = {name: _made(name, instance, known, given) for name, given in settings.items() if given}
 
-    def fitting(names: Sequence[str], most: int) -> dict[str, Any]:
+    def fitting(names: Sequence[str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name in names:
-            try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("error", FeasibilityWarning)
-                    found[name] = asked.get(name) or _made(name, instance, known, {})
-            except (InputError, FeasibilityWarning):
-                continue
-            if len(found) == most:
-                break
+            with suppress(InputError):
+                found[name] = asked.get(name) or _made(name, instance, known, {})
         return found
 
-    rivals = fitting(RIVALS, len(RIVALS)) or fitting(STILL, len(STILL))
-    return fitting(SNOOZING, 1) | rivals | asked
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FeasibilityWarning)  # what is not played is said below
+        snoozing = _first_that_snoozes(fitting(SNOOZING), instance)
+    rivals = fitting(RIVALS) or fitting(STILL)
+    return snoozing | rivals | asked
+
+
+def _first_that_snoozes(policies: dict[str, Any], instance: Instance) -> dict[str, Any]:
+    """One of them, or none; and say why not those before it."""
+    from driftbandits.instances.noise import Gaussian
+    from driftbandits.simulation.simulate import simulate
+
+    left: list[str] = []
+    chosen: dict[str, Any] = {}
+    for name, policy in policies.items():
+        why = policy.why_never() or policy.why_never(instance)
+        if why is None:
+            alone = {name: policy}
+            played = simulate(alone, instance, Gaussian(0.0), runs=1, checkpoints=1, events=True, progress=False)
+            if name in played.events and played.events[name]["snoozed"].sum() > 0:
+                chosen = alone
+                break
+            why = f"{name} snoozes no arm of {instance.name!r} even without noise."
+        left.append(why)
+    which = next(iter(chosen), "no policy that snoozes")
+    why = f", since {' '.join(left)}" if left else f": it snoozes an arm of {instance.name!r}"
+    if left or chosen:
+        print(f"note: {which} is played{why}", file=sys.stderr)
+    return chosen
 
 
 def _print_summary(result: Any) -> None:

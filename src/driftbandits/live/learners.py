@@ -38,6 +38,12 @@ Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
 
 
+def horizon_of(policy: Policy) -> float:
+    """The steps that a policy was told, infinite if none."""
+    horizon: float | None = getattr(policy, "horizon", None)
+    return math.inf if horizon is None else horizon
+
+
 class Learner:
     """For policies that take rewards of any arm in any order: each is learnt when it comes.
 
@@ -59,6 +65,8 @@ class Learner:
         """The arm that is chosen whatever the policy wants, if there is one."""
         self.holdout: tuple[float, int] | None = None
         """The share of Decisions that is held out, and the arm that they get."""
+        self.horizon = horizon_of(policy)
+        """The steps that the policy was told; infinite if none, or once it was said that they are over."""
         self.units_held: dict[int, bool] = {}
         """Of the asks that are being answered, those for units: whether each is held out."""
         self._set_places(places, [True] * len(places))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
 from driftbandits._common import checks
-from driftbandits.errors import InputError
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.live.arms import arm_changed, forced, held_out
 from driftbandits.live.clocks import check_clock
 from driftbandits.live.decisions import (
@@ -28,7 +29,7 @@ from driftbandits.live.decisions import (
 from driftbandits.live.explanation import Explanation, explain
 from driftbandits.live.fold import apply_asked, apply_event, apply_rewards, is_due, settle_due
 from driftbandits.live.late import Late, check_late, switch
-from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, make_learner
+from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, horizon_of, make_learner
 from driftbandits.live.lift import Lift, Strata, lift_of
 from driftbandits.live.outcomes import TAKEN, check_room, outcomes_of, refusal
 from driftbandits.live.settings import UNCHANGED, changes, check_policy
@@ -163,6 +164,23 @@ class Session:
         """How many rewards the policy has learnt from."""
         return self._learner.learnt
 
+    def past_horizon(self) -> str | None:
+        """What to do if the policy has learnt as many rewards as the horizon it was told; None if it has not.
+
+        The first ask after that warns of it.
+
+        >>> session = Session(AutoTS(), arms=["red", "blue"])
+        >>> session.past_horizon() is None
+        True
+        """
+        horizon = horizon_of(self.policy)
+        if self.learnt < horizon:
+            return None
+        return (
+            f"{type(self.policy).__name__} was told horizon={horizon} and has learnt {self.learnt:,} rewards, beyond "
+            "which it was not tuned: change to a policy that needs no horizon, such as AutoTS, or to a longer horizon"
+        )
+
     @property
     def state(self) -> Any:
         """The policy's State."""
@@ -187,6 +205,9 @@ class Session:
             count = checks.check_whole("count", count, 1, MOST_OPEN)
         given = check_given(self, count, units, metadata)
         now = self._settled_now()
+        if self._learner.player.step >= self._learner.horizon:
+            self._learner.horizon = math.inf
+            warnings.warn(self.past_horizon() or "", FeasibilityWarning, stacklevel=3)
         check_room(self, count, MOST_OPEN)
         chosen, probabilities, notes = choose(self, count, given, now)
         due = None if self.timeout is None else now + self.timeout

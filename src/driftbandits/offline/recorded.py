@@ -7,6 +7,7 @@ value of every single moment would be no rival: it follows the noise, and nobody
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,11 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole
 from driftbandits._common.threads import GoOn, cores, in_threads
 from driftbandits._compile.player import Player
-from driftbandits.errors import InputError
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian
 from driftbandits.instances.recorded import RecordedSeries, recorded_series
+from driftbandits.policies.registry import short_horizon
 from driftbandits.simulation.changing import play_steps
 from driftbandits.simulation.engine import NOISE, OWN, stream
 
@@ -65,6 +67,9 @@ def play_recorded(
         raise InputError('policies must name at least one policy, as in {"AutoTS": AutoTS()}')
     moments = [len(history.values) * number // starts for number in range(starts)]
     scaled = [scale_by_past(np.roll(history.values, -moment, axis=0), history.rows_a_day) for moment in moments]
+    for name, policy in policies.items():
+        if (why := short_horizon(policy, len(scaled[0]))) is not None:
+            warnings.warn(f"policy {name!r}: {why}", FeasibilityWarning, stacklevel=2)
     todo = [(name, number) for name in policies for number in range(starts)]
     received: dict[tuple[str, int], Array] = {}
     players = {name: _compiled(policy, scaled[0]) for name, policy in policies.items()}

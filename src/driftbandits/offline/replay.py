@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,13 @@ from driftbandits._common.checks import (
     shown,
 )
 from driftbandits._common.threads import cores, in_threads
-from driftbandits.errors import InputError
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
 from driftbandits.offline.log import Log, read_log
 from driftbandits.offline.result import Replay
 from driftbandits.offline.trust import FEWEST, Evidence, evidence
 from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
-from driftbandits.policies.registry import name_policies
+from driftbandits.policies.registry import name_policies, short_horizon
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,6 +135,9 @@ def _learners(policies: Any, log: Log, rows: Evidence, drift: float | None) -> d
             raise InputError(f"{name!r} is what the result calls something else: give the policy another name")
     learners = {name: policy for name, policy in named.items() if not isinstance(policy, Uniform)}
     usable = rows.least * len(rows)
+    for name, policy in learners.items():
+        if (why := short_horizon(policy, max(1, round(usable)))) is not None:
+            warnings.warn(f"policy {name!r}: {why}", FeasibilityWarning, stacklevel=3)
     if learners and usable < FEWEST:
         raise InputError(
             f"a replay could use about {usable:.0f} of {len(rows):,} rows, fewer than {FEWEST}: the least probability "

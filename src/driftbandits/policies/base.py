@@ -16,6 +16,7 @@ from driftbandits._common.records import Records as Records
 from driftbandits._compile.kernels import Compiled
 from driftbandits._compile.player import ENDLESS, Stage
 from driftbandits.errors import InputError
+from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief
 
 ARMS_CHANGE = {
@@ -109,6 +110,13 @@ class Policy(Compiled):
 
         For policies that don't begin anew.
         """
+
+    def why_never(self, instance: Instance | None = None) -> str | None:
+        """Why the policy can't do what it is for, at all or on an instance; None if nothing speaks against it.
+
+        SnoozeIt, SnoozeItTight and SnoozeItK say so where they cannot snooze an arm.
+        """
+        return None
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the policy chose to run with (window, gamma, ...), by name; known before it runs."""

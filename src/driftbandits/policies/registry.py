@@ -64,6 +64,23 @@ def make_policy(name: str, instance: Instance | None = None, /, **known: Any) ->
     return POLICIES[name](**told, **{key: value for key, value in known.items() if key in wanted})
 
 
+def short_horizon(policy: Any, steps: int) -> str | None:
+    """What to say of a policy that is to play more steps than it was told; None if it is not.
+
+    >>> from driftbandits.policies import DriftUCB
+    >>> print(short_horizon(DriftUCB(100, 0.01), 3_000))
+    DriftUCB was told horizon=100 and is to play 3,000 steps, for which it was not tuned: give it horizon=3000, \
+or make it Doubling(...)
+    """
+    horizon = getattr(policy, "horizon", None)
+    if not isinstance(policy, Policy) or horizon is None or horizon >= steps:
+        return None
+    return (
+        f"{type(policy).__name__} was told horizon={horizon} and is to play {steps:,} steps, for which it was not "
+        f"tuned: give it horizon={steps}, or make it Doubling(...)"
+    )
+
+
 def name_policies(given: Any, make: Callable[[str], Any]) -> dict[str, Any]:
     """Policies by name, from a mapping, a list, or one alone; ``make`` makes those that are names of this package's.
 

@@ -12,6 +12,7 @@ import numpy as np
 from driftbandits._common.checks import check_choice
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
+from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
     SnoozeState,
@@ -70,9 +71,14 @@ class SnoozeIt(Policy):
     def __post_init__(self) -> None:
         if self.pick is not None:
             check_choice("pick", self.pick, PICKS)
-        feasibility = explain_feasibility(self.horizon, self.drift, self.variant, self.confidence)
-        if not feasibility.can_snooze:
-            warnings.warn(str(feasibility), FeasibilityWarning, stacklevel=3)
+        if (why := self.why_never()) is not None:
+            warnings.warn(why, FeasibilityWarning, stacklevel=3)
+
+    def why_never(self, instance: Instance | None = None) -> str | None:
+        """Why no arm is ever snoozed, if so."""
+        known = None if instance is None or instance.available is not None or instance.n_arms != 2 else instance
+        found = explain_feasibility(self.horizon, self.drift, self.variant, self.confidence, instance=known)
+        return None if found.can_snooze else str(found)
 
     def _shortest_window(self) -> int:
         if self.variant == "released":

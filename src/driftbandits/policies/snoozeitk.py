@@ -12,6 +12,7 @@ import numpy as np
 from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
+from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.policies._parts.hulls import has_room, new_pool, new_vertices
 from driftbandits.policies._parts.hulls import with_room as with_vertices
@@ -92,9 +93,13 @@ class SnoozeItK(Policy):
         check_horizon(self.horizon)
         check_drift(self.drift)
         check_factor("confidence", self.confidence, LARGEST_CONFIDENCE)
-        why = why_never_tight("SnoozeItK", self.horizon, self.drift, self.confidence)
-        if why is not None:
+        if (why := self.why_never()) is not None:
             warnings.warn(why, FeasibilityWarning, stacklevel=3)
+
+    def why_never(self, instance: Instance | None = None) -> str | None:
+        """Why no arm is ever snoozed, if so."""
+        known = None if instance is None or instance.available is not None else instance
+        return why_never_tight("SnoozeItK", self.horizon, self.drift, self.confidence, known)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """r(1), and C of the threshold C sqrt(w) on sums of differences."""

@@ -12,6 +12,7 @@ import numpy as np
 from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
+from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief
 from driftbandits.policies._parts.snooze_windows import (
     SnoozeState,
@@ -61,9 +62,13 @@ class SnoozeItTight(Policy):
         check_horizon(self.horizon)
         check_drift(self.drift)
         check_factor("confidence", self.confidence, LARGEST_CONFIDENCE)
-        why = why_never_tight("SnoozeItTight", self.horizon, self.drift, self.confidence)
-        if why is not None:
+        if (why := self.why_never()) is not None:
             warnings.warn(why, FeasibilityWarning, stacklevel=3)
+
+    def why_never(self, instance: Instance | None = None) -> str | None:
+        """Why no arm is ever snoozed, if so."""
+        known = None if instance is None or instance.available is not None else instance
+        return why_never_tight("SnoozeItTight", self.horizon, self.drift, self.confidence, known)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """r(1), and C of the threshold C sqrt(w) on sums of differences."""

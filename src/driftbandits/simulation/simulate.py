@@ -22,6 +22,7 @@ from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Gaussian, Noise, check_noise
 from driftbandits.policies.registry import make_policy, name_policies
 from driftbandits.simulation.engine import Job, play_all
+from driftbandits.simulation.fit import warn_of_misfits, warn_of_round_robin
 from driftbandits.simulation.parquet import Runs, read_runs, write_runs
 from driftbandits.simulation.result import Simulation, assemble, describe_simulation
 
@@ -86,12 +87,15 @@ def simulate(
         job.prepare()
     if keep is not None and todo:
         _check_kept(keep)
+    warn_of_misfits(policies, instance)
     try:
         play_all(todo, lambda job, run, result: done[names[id(job)]].update({run: result}), workers, progress)
     finally:
         if keep is not None and todo:
             write_runs(keep, done, described)
-    return assemble(numbers, done, policies, instance, noise)
+    result = assemble(numbers, done, policies, instance, noise)
+    warn_of_round_robin(policies, instance, result.pulls)
+    return result
 
 
 def _check_size(n_policies: int, runs: int, checkpoints: int) -> None:

@@ -19,7 +19,9 @@ from driftbandits._common.checks import check_path
 from driftbandits._common.notebook import html_table, written
 from driftbandits._common.progress import step_bar
 from driftbandits.errors import FeasibilityWarning, InputError
+from driftbandits.policies.registry import short_horizon
 from driftbandits.simulation.changing import check_arms_on
+from driftbandits.simulation.fit import SNOOZING, misfit
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
@@ -36,6 +38,9 @@ from driftbandits.sweep.toml import read_declaration
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
+
+MOST_LOOKED_AT = 10_000_000
+"""Means of an instance that is built before the sweep runs, to compare its gaps with what policies need."""
 
 
 class Sweep:
@@ -93,7 +98,8 @@ class Sweep:
     def _tried(self) -> list[int]:
         """Build every instance and policy once, in a short form where it is long; returns the true horizons."""
         built: dict[str, tuple[Any, int]] = {}
-        horizons = []
+        whole: dict[str, Any] = {}
+        horizons, unfit = [], []
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             for cell in self.cells:
@@ -108,14 +114,22 @@ class Sweep:
                     n_arms = instance.n_arms
                     policy.check_arms(n_arms) if hasattr(policy, "check_arms") else policy.init(n_arms)
                     check_arms_on(policy, instance)
+                    if cell.policy in SNOOZING and not cell.fresh_instance and horizon * n_arms <= MOST_LOOKED_AT:
+                        if cell.instance_key not in whole:
+                            whole[cell.instance_key] = cell.instance()
+                        instance = whole[cell.instance_key]
+                        unfit.append(misfit(cell.make_policy(instance), instance))
+                    elif "horizon" in cell.policy_arguments:
+                        unfit.append(short_horizon(policy, horizon))
                     kind = "noise"
                     cell.make_noise()
                 except (InputError, TypeError, ValueError, AttributeError) as error:
                     raise self._blamed(cell, kind, error) from error
                 horizons.append(horizon)
         infeasible = [str(one.message) for one in caught if issubclass(one.category, FeasibilityWarning)]
-        if infeasible:
-            self._notes.append(f"in {len(infeasible)} of {len(self.cells)} cells: {infeasible[0]}")
+        for reasons in (infeasible, [why for why in unfit if why is not None]):
+            if reasons:
+                self._notes.append(f"in {len(reasons)} of {len(self.cells)} cells: {reasons[0]}")
         return horizons
 
     def _blamed(self, cell: Cell, kind: str, error: Exception) -> GridError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import sys
 import time
+import warnings
+from typing import TextIO
 
 import structlog
 
@@ -26,8 +28,16 @@ def rarely(event: str, **about: str) -> None:
     structlog.get_logger("driftbandits.service").warning(event, **about, **({"and_before": since} if since else {}))
 
 
+def _log_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, *_: object
+) -> None:
+    """A warning of Python's, as a line like any other."""
+    log = structlog.get_logger("driftbandits.service")
+    log.warning(" ".join(str(message).split()), category=category.__name__, where=f"{filename}:{lineno}")
+
+
 def set_up_logs(level: str) -> None:
-    """Send everything, also what libraries log, to standard error."""
+    """Send everything, also what libraries log and Python warns of, to standard error."""
     number = logging.getLevelNamesMapping().get(level.upper())
     if number is None:
         raise InputError(f"log level must be debug, info, warning or error; got {level!r}")
@@ -49,6 +59,7 @@ def set_up_logs(level: str) -> None:
     )
     handler = logging.StreamHandler()
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(renderer, foreign_pre_chain=shared))
+    warnings.showwarning = _log_warning
     logging.basicConfig(handlers=[handler], level=max(number, logging.INFO), force=True)
     for library in ("uvicorn", "alembic"):
         logging.getLogger(library).setLevel(logging.WARNING)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
@@ -12,6 +14,7 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from driftbandits._compile.recipe import build
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import UnknownDecisionError, step_of
 from driftbandits.live.learners import OFF, ON, REMOVED
@@ -285,8 +288,21 @@ def show(service: Service, stored: Stored) -> models.Experiment:
     live = {
         name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced", "holdout")
     }
-    warnings = held.warnings() if held else []
-    return models.Experiment(**declared | live, events=stored.last_seq, warnings=warnings)
+    said = list(unable(json.dumps(stored.policy)))
+    if held:
+        past = held.session.past_horizon()
+        said += [*held.warnings(), *([past] if past else [])]
+    return models.Experiment(**declared | live, events=stored.last_seq, warnings=said)
+
+
+@functools.lru_cache(10_000)
+def unable(described: str) -> tuple[str, ...]:
+    """Why a policy of that description can't do what it is for, if so."""
+    try:
+        why = build(json.loads(described)).why_never()
+    except InputError:  # of a class that is not here
+        return ()
+    return () if why is None else (why,)
 
 
 def _shown(service: Service, stored: Stored) -> str:

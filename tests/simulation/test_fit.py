@@ -1,0 +1,131 @@
+"""Policies that cannot do what they are for on an instance are warned of, in every way of playing them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import driftbandits as db
+from commands import driftbandits
+from driftbandits.errors import FeasibilityWarning
+from driftbandits.live.session import Session
+from driftbandits.offline.recorded import play_recorded
+
+RISE = db.Instance(np.c_[np.linspace(0.3, 0.554, 3_000), np.full(3_000, 0.3)], name="good")
+NARROW = db.Instance(np.broadcast_to([0.7, 0.3], (20_000, 2)), name="narrow")
+
+
+def warned(call: Callable[[], Any]) -> list[str]:
+    """What a call warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert all(issubclass(each.category, FeasibilityWarning) for each in caught)
+    return [str(each.message) for each in caught]
+
+
+def simulated(instance: db.Instance, **policies: Any) -> list[str]:
+    return warned(lambda: db.simulate(policies, instance, runs=20, progress=False))
+
+
+def test_a_policy_that_cannot_snooze_there_is_warned_of_once() -> None:
+    said = simulated(RISE, mine=db.SnoozeIt(3_000, 9e-5), other=db.AutoTS())
+    assert len(said) == 1
+    assert said[0].startswith("policy 'mine': SnoozeIt (modified) is round robin on 'good': the largest gap between")
+    assert "is 0.254, and without noise a snooze needs one above 0.5" in said[0]
+    assert "Take confidence=0.29, or another policy, such as AutoTS." in said[0]
+    assert simulated(RISE, mine=db.SnoozeIt(3_000, 9e-5, confidence=0.1)) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hopeless = db.SnoozeIt(3_000, 0.01)
+    assert simulated(RISE, mine=hopeless) == [], "it was said when it was made"
+
+
+def test_one_that_might_have_snoozed_and_did_not_is_warned_of_too() -> None:
+    for policy in (db.SnoozeIt(20_000, 5e-5), db.SnoozeItTight(3_000, 9e-5), db.SnoozeItK(3_000, 9e-5)):
+        instance = NARROW if isinstance(policy, db.SnoozeIt) else RISE
+        result = db.simulate({"it": policy}, instance, runs=20, progress=False)
+        turns = db.simulate({"it": db.RoundRobin()}, instance, runs=20, progress=False)
+        assert np.array_equal(result.regret["it"], turns.regret["it"])
+        (said,) = simulated(instance, it=policy)
+        assert said.startswith("policy 'it': it snoozed no arm in any of 20 runs, so it was round robin: the gaps of")
+    assert simulated(NARROW, turns=db.RoundRobin(), it=db.SnoozeIt(20_000, 5e-5, confidence=0.5)) == []
+
+
+def test_a_horizon_that_is_too_short_is_warned_of() -> None:
+    instance = db.instances.toggling(3_000, drift=1e-3)
+    policies = {"short": db.DriftUCB(100, 1e-3), "long": db.DriftUCB(5_000, 1e-3), "none": db.AutoTS()}
+    (said,) = simulated(instance, **policies)
+    assert said.startswith("policy 'short': DriftUCB was told horizon=100 and is to play 3,000 steps")
+    assert "give it horizon=3000, or make it Doubling(...)" in said
+    assert simulated(instance, growing=db.Doubling(db.DriftUCB(100, 1e-3)), window=db.SWUCB(window=10, xi=1.0)) == []
+
+
+def test_replays_warn_of_short_horizons() -> None:
+    rng = np.random.default_rng(0)
+    log = pl.DataFrame(
+        {"step": range(2_000), "arm": rng.integers(0, 2, 2_000), "reward": rng.random(2_000), "probability": 0.5}
+    )
+    policies = {"short": db.DriftUCB(100, 1e-3), "long": db.DriftUCB(1_000, 1e-3)}
+    (said,) = warned(lambda: db.replay(log, policies, replicates=2, progress=False))
+    assert said.startswith("policy 'short': DriftUCB was told horizon=100 and is to play 1,000 steps")
+    (said,) = warned(lambda: play_recorded({"short": db.DriftUCB(100, 1e-3)}, "ad-prices-cpm", starts=1))
+    assert said.startswith("policy 'short': DriftUCB was told horizon=100")
+
+
+def test_a_session_says_once_that_its_horizon_is_over() -> None:
+    session = db.Session(db.DriftUCB(10, 1e-3), ["a", "b"])
+
+    def round_of(session: Session) -> None:
+        session.tell(session.ask(), 1.0)
+
+    assert warned(lambda: [round_of(session) for _ in range(9)]) == []
+    assert session.past_horizon() is None
+    assert warned(lambda: round_of(session)) == []
+    assert (session.past_horizon() or "").startswith("DriftUCB was told horizon=10 and has learnt 10 rewards, beyond")
+    assert warned(lambda: [round_of(session) for _ in range(5)]) == [
+        "DriftUCB was told horizon=10 and has learnt 10 rewards, beyond which it was not tuned: change to a policy "
+        "that needs no horizon, such as AutoTS, or to a longer horizon"
+    ]
+    restored = db.Session.restore(session.snapshot())
+    assert len(warned(lambda: [round_of(restored) for _ in range(5)])) == 1
+    session.change(policy=db.DriftUCB(100, 1e-3))
+    assert session.past_horizon() is None
+    assert warned(lambda: [round_of(session) for _ in range(50)]) == []
+
+
+def test_the_command_chooses_what_snoozes_there_and_says_why(tmp_path: Path) -> None:
+    RISE.save(tmp_path / "good.csv")
+    answer = driftbandits("simulate", tmp_path / "good.csv", "--runs", 2)
+    assert "SnoozeIt" not in answer.stdout
+    assert "SWUCBSharp" in answer.stdout
+    assert "note: no policy that snoozes is played, since SnoozeIt (modified) is round robin on 'good'" in answer.stderr
+    assert "SnoozeItTight snoozes no arm of 'good' even without noise." in answer.stderr
+    chosen = driftbandits("simulate", tmp_path / "good.csv", "--runs", 2, "--set", "SnoozeItTight.confidence=0.3")
+    assert "SnoozeItTight" in chosen.stdout
+    assert "note: SnoozeItTight is played, since SnoozeIt (modified) is round robin on 'good'" in chosen.stderr
+    asked = driftbandits("simulate", tmp_path / "good.csv", "--runs", 2, "--policy", "SnoozeIt")
+    assert "note: policy 'SnoozeIt': SnoozeIt (modified) is round robin on 'good'" in asked.stderr
+    NARROW.save(tmp_path / "narrow.csv")
+    narrow = driftbandits("simulate", tmp_path / "narrow.csv", "--runs", 2, "--drift", 5e-5)
+    assert "SnoozeIt snoozes no arm of 'narrow' even without noise." in narrow.stderr
+    assert "note: SnoozeItTight is played" in narrow.stderr
+    wide = driftbandits("simulate", "stationary", "--set", "stationary.means=(0.9,0.1)", "--runs", 2)
+    assert "note: SnoozeIt is played: it snoozes an arm of 'stationary'" in wide.stderr
+
+
+@pytest.mark.parametrize("horizon", [3_000, 100_000])
+def test_a_sweep_notes_what_cannot_snooze(horizon: int) -> None:
+    grid = {"policy": ["SnoozeIt", "RoundRobin"], "instance": "stationary", "means": [[0.51, 0.49]]}
+    said = db.Sweep({**grid, "horizon": horizon}, runs=2)._notes
+    assert len(said) == 1
+    assert said[0].startswith("in 1 of 2 cells: SnoozeIt (modified) is round robin on 'stationary'")
+    grid = {"policy": "DriftUCB", "instance": "toggling", "policy_horizon": [100], "instance_horizon": [horizon, 100]}
+    (note,) = db.Sweep(grid, runs=2)._notes
+    assert note.startswith(f"in 1 of 2 cells: DriftUCB was told horizon=100 and is to play {horizon:,} steps")
