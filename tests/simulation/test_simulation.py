@@ -248,12 +248,12 @@ def test_events_in_a_file_are_numbers_only() -> None:
     """An array of objects would be unpickled, and pickles run code."""
     from io import BytesIO
 
-    from driftbandits.simulation.parquet import _unpacked
+    from driftbandits._common.expansion import read_npy
 
     buffer = BytesIO()
     np.save(buffer, np.array([pickle], dtype=object)[:0].astype(object), allow_pickle=True)
     with pytest.raises(ValueError, match="allow_pickle"):
-        _unpacked(buffer.getvalue())
+        read_npy(buffer.getvalue())
 
 
 def test_a_failed_write_leaves_the_old_file(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import secrets
@@ -19,6 +20,7 @@ from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Changed, LateSwitched, PolicyChanged, StickyChanged
 from driftbandits.live.learners import ON
 from driftbandits.live.session import Session
+from driftbandits.policies import Policy
 from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.audit import AuditEntry, record
 from driftbandits.store.database import Database
@@ -237,6 +239,16 @@ def check_keep(keep: float | None) -> float | None:
     if not good:
         raise InputError(f"keep must be a positive number of seconds, or None for ever; got {shown(keep)}")
     return None if keep is None else float(keep)
+
+
+@functools.lru_cache(10_000)
+def why_never(policy: str) -> str | None:
+    """Why a policy of that description, as JSON, can't do what it is for; None if nothing speaks against it."""
+    try:
+        made: Policy = build(json.loads(policy))
+    except InputError:  # of a class that is not here
+        return None
+    return made.why_never()
 
 
 def check_id(id: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -14,7 +13,6 @@ from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from driftbandits._compile.recipe import build
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import UnknownDecisionError, step_of
 from driftbandits.live.learners import OFF, ON, REMOVED
@@ -30,7 +28,7 @@ from driftbandits.service.http.streams import Stream
 from driftbandits.store import Answer, Token, UnknownExperimentError
 from driftbandits.store import Experiment as Stored
 from driftbandits.store.answers import NO_EXPERIMENT
-from driftbandits.store.experiments import check_id
+from driftbandits.store.experiments import check_id, why_never
 
 router = APIRouter(prefix="/v1/experiments", tags=["Experiments"], responses=REFUSALS)
 audit = APIRouter(tags=["Operations"])
@@ -288,21 +286,9 @@ def show(service: Service, stored: Stored) -> models.Experiment:
     live = {
         name: getattr(held.session, name) if held else None for name in ("step", "open", "learnt", "forced", "holdout")
     }
-    said = list(unable(json.dumps(stored.policy)))
-    if held:
-        past = held.session.past_horizon()
-        said += [*held.warnings(), *([past] if past else [])]
-    return models.Experiment(**declared | live, events=stored.last_seq, warnings=said)
-
-
-@functools.lru_cache(10_000)
-def unable(described: str) -> tuple[str, ...]:
-    """Why a policy of that description can't do what it is for, if so."""
-    try:
-        why = build(json.loads(described)).why_never()
-    except InputError:  # of a class that is not here
-        return ()
-    return () if why is None else (why,)
+    of_policy = why_never(json.dumps(stored.policy)), held.session.past_horizon() if held else None
+    warnings = [each for each in of_policy if each is not None] + (held.warnings() if held else [])
+    return models.Experiment(**declared | live, events=stored.last_seq, warnings=warnings)
 
 
 def _shown(service: Service, stored: Stored) -> str:
