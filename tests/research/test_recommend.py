@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import driftbandits as db
-from driftbandits.research.league.matches import ABRUPT, DRIFTING, STATIONARY, told
-from driftbandits.research.league.recommend import recommend
+from driftbandits.research.league.matches import ABRUPT, DRIFTING, SHORTEST, STATIONARY, matches, told
+from driftbandits.research.league.recommend import COVERED, recommend
 
 RATIOS = {
     "AutoTS": {"walk": 1.0, "wave": 4.0, STATIONARY: 3.0, ABRUPT: 4.5},
@@ -96,3 +96,21 @@ def test_the_policy_is_an_object_to_play_with(monkeypatch: pytest.MonkeyPatch) -
     assert str(found) == f"Use {found.call}: {found.why}"
     assert db.simulate(found.policy, "walk", runs=1).runs == 1
     assert db.recommend(drift=0.0, noise="bounded").policy == db.KLUCB(kl="bernoulli")
+
+
+def test_what_the_instances_cover_is_what_is_said() -> None:
+    counts: dict[str, list[int]] = {}
+    for match in matches(SHORTEST):
+        counts.setdefault(match.kind, []).append(match.instance.n_arms)
+    assert {kind: (min(found), max(found)) for kind, found in counts.items() if kind in COVERED} == COVERED
+
+
+def test_more_arms_than_were_played_are_an_extrapolation() -> None:
+    said = str(recommend(arms=100_000))
+    assert "instances have 2 to 20 arms: for 100,000 arms this is an extrapolation" in said
+    assert "instances have 2 to 8 arms: for 9 arms" in str(recommend(drift=0, arms=9))
+    assert "instances have 4 to 6 arms: for 2 arms" in str(recommend(abrupt=True, arms=2))
+    for within in (recommend(), recommend(abrupt=True), recommend(arms=20), recommend(arms=8, drift=0)):
+        assert "extrapolation" not in str(within)
+    with pytest.raises(db.InputError, match=r"at most the horizon, 1,000, .*; got 100,000: leave arms out"):
+        recommend(horizon=1_000, arms=100_000)

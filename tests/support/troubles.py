@@ -151,10 +151,12 @@ def pruned(store: str, times: int) -> Counter[str]:
     """Old events are archived and erased under load: all that was acknowledged is in the archive or in the log."""
     with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as archive:
         # The service looks by itself too, a minute after its start: it must know of the archive.
-        with service(store, archive=archive) as running, Traffic(running.url, keep=1.0).flowing() as traffic:
+        with service(store, archive=archive) as running, Traffic(running.url, keep=3_600.0).flowing() as traffic:
             for _ in range(times):
                 traffic.wait_for("told", 200)
-                Store(store).prune(ID, archive)
+                opened = Store(store)
+                opened.clock = lambda: time.time() + 3_599.0  # all but the last second is past retention
+                opened.prune(ID, archive)
         opened = Store(store)
         assert opened.experiment(ID).folded > 0
         assert opened.check() == []

@@ -7,7 +7,9 @@ import math
 import numbers
 import os
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, MappingView, Sequence, Sized
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -21,6 +23,19 @@ LARGEST_CONFIDENCE = 1e6
 
 LONGEST_SHOWN = 80
 """Characters of a value in an error."""
+
+LONGEST_NAME = 200
+"""Characters of an arm's name."""
+
+UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
+"""Unicode's categories of control characters, halves of characters, and ends of lines and paragraphs."""
+INVISIBLE = set(
+    "\u00ad\u061c\u180e\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+)
+"""Of no width, or turning the direction of text; not joiners, which scripts and pictograms need."""
+
+LEAST_SECONDS = 1e-3
+"""The shortest timeout: a shorter one would end before an answer could be on its way."""
 
 FOREVER = 1 << 60
 """Steps: no horizon or window is longer, so that sums of a few of them still fit in 64 bits."""
@@ -198,19 +213,64 @@ def check_default(reward: Any, limits: tuple[float, float] | None) -> Any:
 
 
 def check_names(name: str, values: Sequence[str]) -> list[str]:
-    """Different, non-empty names.
+    """Different, non-empty names, which a person can tell apart.
 
     >>> check_names("arms", ["red", "red"])
     Traceback (most recent call last):
     driftbandits.errors.InputError: arms must be a list of different names, such as ['red', 'blue']; got ['red', 'red']
+    >>> check_names("arms", ["a b", "a  b"])
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: arms must be names that look different; got 'a b' and 'a  b'
     """
-    try:
-        names = [] if isinstance(values, str) else list(values)
-    except TypeError:
-        names = []
-    if not names or not all(isinstance(each, str) and each for each in names) or len(set(names)) < len(names):
+    kind = type(values).__name__
+    if isinstance(values, AbstractSet | Mapping | MappingView):
+        # Arms are numbered in their order. That of a set differs from one process to the next.
+        raise InputError(f"{name} must be a list of names, such as ['red', 'blue'], in a fixed order; got a {kind}")
+    names = list(values) if isinstance(values, Iterable) and isinstance(values, Sized) else []
+    if isinstance(values, str) or not names or not all(isinstance(each, str) and each for each in names):
         raise InputError(f"{name} must be a list of different names, such as ['red', 'blue']; got {shown(values)}")
-    return names
+    if len(set(names)) < len(names):
+        raise InputError(f"{name} must be a list of different names, such as ['red', 'blue']; got {shown(values)}")
+    looks: dict[str, str] = {}
+    for each in names:
+        check_name(name, each)
+        other = looks.setdefault(look_of(each), each)
+        if other != each:
+            raise InputError(f"{name} must be names that look different; got {other!a} and {each!a}")
+    return [str(each) for each in names]  # numpy has texts of its own
+
+
+def check_name(what: str, name: Any) -> str:
+    """A name that a person can read and type, on one line.
+
+    >>> check_name("arms", "red ")
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: arms must be names without spaces at their ends; got 'red '
+    """
+    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME:
+        raise InputError(f"{what} must be names of 1 to {LONGEST_NAME} characters; got {shown(name)}")
+    if name.isascii() and name.isprintable() and name == name.strip():  # as most are
+        return name
+    if wrong := [each for each in name if unicodedata.category(each) in UNSEEN or each in INVISIBLE] or (
+        [] if look_of(name) else [name[0]]
+    ):
+        raise InputError(
+            f"{what} must be names of characters that can be seen, on one line; got {ascii(name)[:LONGEST_SHOWN]}, "
+            f"which has {wrong[0]!a}: leave it out"
+        )
+    if name != name.strip():
+        raise InputError(f"{what} must be names without spaces at their ends; got {ascii(name)[:LONGEST_SHOWN]}")
+    return name
+
+
+def look_of(name: str) -> str:
+    """What names that look alike have in common: they differ in spaces, invisible characters or composed accents.
+
+    >>> look_of("caf\\u00e9") == look_of("cafe\\u0301"), look_of("a\\u200d b") == look_of("a b")
+    (True, True)
+    """
+    seen = "".join(each for each in name if unicodedata.category(each) != "Cf")
+    return unicodedata.normalize("NFC", " ".join(seen.split()))
 
 
 def shown(value: Any) -> str:
@@ -246,16 +306,16 @@ def check_sticky(sticky: float | None) -> float | None:
 
 
 def _check_seconds(name: str, seconds: float | None, otherwise: str) -> float | None:
-    if seconds is not None and not (is_reward(seconds) and seconds > 0):
+    if seconds is not None and not (is_number(seconds) and is_reward(seconds) and seconds >= LEAST_SECONDS):
         raise InputError(
-            f"{name} must be a positive number of seconds, at most {LARGEST_REWARD:g}, or None to {otherwise}; "
-            f"got {shown(seconds)}"
+            f"{name} must be a positive number of seconds, from {LEAST_SECONDS:g} to {LARGEST_REWARD:g}, or None to "
+            f"{otherwise}; got {shown(seconds)}"
         )
     return None if seconds is None else float(seconds)
 
 
 def check_share(name: str, share: float) -> float:
     """A share of all Decisions."""
-    if not (is_reward(share) and 0 <= share <= 1):
+    if not (is_number(share) and 0 <= share <= 1):
         raise InputError(f"{name} is a share of all Decisions, from 0 to 1; got {shown(share)}")
     return float(share)

@@ -92,11 +92,14 @@ def simulate(
     known = {} if drift is None else {"drift": check_drift(drift)}
     if policy:
         policies = {name: _made(name, built, known, settings[name]) for name in names}
+        note = ""
     else:
-        policies = _usual(built, known, settings)
+        policies, note = _usual(built, known, settings)
     model = {"gaussian": noises.Gaussian, "bernoulli": noises.Bernoulli, "bounded": noises.Bounded}[noise]()
     check_outputs(figures=[plot], files=[keep])
     result = simulate(policies, built, model, runs=runs, seed=seed, workers=workers, keep=keep)
+    if note:
+        print(note, file=sys.stderr)
     _print_summary(result)
     if plot is not None:
         save_figure(result.plot(), plot)
@@ -114,8 +117,10 @@ def _made(name: str, instance: Instance, known: dict[str, Any], settings: dict[s
     return made
 
 
-def _usual(instance: Instance, known: dict[str, Any], settings: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Policies for those who named none: as far as they are defined here, and can do here what they are for."""
+def _usual(
+    instance: Instance, known: dict[str, Any], settings: dict[str, dict[str, Any]]
+) -> tuple[dict[str, Any], str]:
+    """Policies for those who named none, as far as they can do here what they are for; and what to say of that."""
     asked = {name: _made(name, instance, known, given) for name, given in settings.items() if given}
 
     def fitting(names: Sequence[str]) -> dict[str, Any]:
@@ -127,13 +132,13 @@ def _usual(instance: Instance, known: dict[str, Any], settings: dict[str, dict[s
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FeasibilityWarning)  # what is not played is said below
-        snoozing = _first_that_snoozes(fitting(SNOOZING), instance)
+        snoozing, note = _first_that_snoozes(fitting(SNOOZING), instance)
     rivals = fitting(RIVALS) or fitting(STILL)
-    return snoozing | rivals | asked
+    return snoozing | rivals | asked, note
 
 
-def _first_that_snoozes(policies: dict[str, Any], instance: Instance) -> dict[str, Any]:
-    """One of them, or none; and say why not those before it."""
+def _first_that_snoozes(policies: dict[str, Any], instance: Instance) -> tuple[dict[str, Any], str]:
+    """One of them, or none; and why not those before it."""
     from driftbandits.instances.noise import Gaussian
     from driftbandits.simulation.simulate import simulate
 
@@ -151,9 +156,7 @@ def _first_that_snoozes(policies: dict[str, Any], instance: Instance) -> dict[st
         left.append(why)
     which = next(iter(chosen), "no policy that snoozes")
     why = f", since {' '.join(left)}" if left else f": it snoozes an arm of {instance.name!r}"
-    if left or chosen:
-        print(f"note: {which} is played{why}", file=sys.stderr)
-    return chosen
+    return chosen, f"note: {which} is played{why}" if left or chosen else ""
 
 
 def _print_summary(result: Any) -> None:

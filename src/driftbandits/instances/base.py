@@ -6,6 +6,7 @@ import copy
 import functools
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -42,6 +43,9 @@ HORIZON = 162_755
 
 MOST_MEANS = 500_000_000
 """T times K of the largest instance a family builds: 4 GB. More would end in a killed process, not in an error."""
+
+MANY_ARMS = 100
+"""So many arms in fewer steps look like a table that has its rows for columns."""
 
 MOST_LABELS = 24
 """With more arms the line styles repeat, and a legend would fill the figure and tell nothing."""
@@ -82,6 +86,13 @@ class Instance:
             frame = as_polars(means)
             means, arms = frame.to_numpy(), column_names(frame.columns) if arms is None else arms
         self.means = _checked(means)
+        if self.n_arms > self.horizon and self.n_arms >= MANY_ARMS:
+            warnings.warn(
+                f"there are more arms, {self.n_arms:,}, than steps, {self.horizon:,}: is the table transposed? It must "
+                "have one row per step and one column per arm",
+                UserWarning,
+                stacklevel=2,
+            )
         if not isinstance(name, str):
             raise InputError(f"name must be text; got {shown(name)}")
         self.name = name
@@ -294,7 +305,7 @@ def column_names(columns: Sequence[str]) -> list[str] | None:
     """
     names = [name.strip() for name in columns]
     numbers = all(name in (str(arm), unnamed(arm), f"column_{arm}") for arm, name in enumerate(names))
-    return None if numbers or not all(names) or len(set(names)) < len(names) else names
+    return None if numbers or not all(names) else names
 
 
 def _checked(means: Any) -> Array:
@@ -302,6 +313,8 @@ def _checked(means: Any) -> Array:
         first = [int(place[0]) for place in np.nonzero(np.atleast_2d(np.ma.getmaskarray(means)))]
         where = f"arm {first[1]} at step {first[0] + 1}"
         raise InputError(f"every mean must be known; {where} is masked: fill it, or cut it off")
+    if getattr(getattr(means, "dtype", None), "kind", "") == "c":
+        raise InputError(f"means must be real numbers; got complex ones, {shown(means)}: give their real parts")
     try:
         table = np.array(means, dtype=np.float64, order="C")  # a copy: the caller may go on changing theirs
     except (TypeError, ValueError, OverflowError) as error:

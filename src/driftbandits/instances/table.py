@@ -108,6 +108,10 @@ def _from_csv(file: Path, time: str | None) -> Found:
     frame = read_csv(file)
     if any(_is_number(name) for name in frame.columns):  # polars renames the second of two equal names, so not "all"
         raise InputError("its first line holds numbers; put a line of column names above, such as arm_0,arm_1")
+    for name in frame.columns:
+        first, again, number = name.rpartition("_duplicated_")
+        if again and number.isdigit() and first in frame.columns:  # as polars calls them
+            raise InputError(f"two of its columns are called {first!r}: give every arm a name of its own")
     return _numbers(frame, time)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from driftbandits._common.checks import check_names, check_share, shown
+from driftbandits._common.checks import check_names, check_share, look_of, shown
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Forced, HeldOut
 from driftbandits.live.eras import go_on_with
@@ -21,15 +21,16 @@ def arm_changed(session: Session, name: Any, status: str, new: bool = False) -> 
     """The event that gives an arm that status, a ``new`` one or one that is there; None if it has it already."""
     if new:
         [name] = check_names("arms", [name])
-        if name in session.arms:
-            raise InputError(f"there is or was an arm {name!r} already: enable it, or choose another name")
+        there = next((arm for arm in session.arms if look_of(arm) == look_of(name)), None)
+        if there is not None:
+            raise InputError(f"there is or was an arm {there!r} already: enable it, or choose another name")
         if len(session.arms) >= MOST_ARMS:
             raise InputError(f"{session.name!r} has had {MOST_ARMS:,} arms and takes no more: begin another experiment")
     else:
         place = session.arms.index(name) if isinstance(name, str) and name in session.arms else None
         if place is None or session.statuses[place] == REMOVED:
-            there = [arm for arm, is_now in zip(session.arms, session.statuses, strict=True) if is_now != REMOVED]
-            raise InputError(f"{session.name!r} has no arm {shown(name)}; it has {shown(there)}")
+            left = [arm for arm, is_now in zip(session.arms, session.statuses, strict=True) if is_now != REMOVED]
+            raise InputError(f"{session.name!r} has no arm {shown(name)}; it has {shown(left)}")
         if session.statuses[place] == status:
             return None
         if session.forced == name and status != ON:

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, false, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from driftbandits._common.checks import check_drift, shown
+from driftbandits._common.checks import LARGEST_REWARD, check_drift, is_number, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Changed, LateSwitched, PolicyChanged, StickyChanged
@@ -27,6 +27,8 @@ from driftbandits.store.database import Database
 from driftbandits.store.errors import DamagedStoreError, ExperimentExistsError, UnknownExperimentError
 from driftbandits.store.schema import experiments, folded, writers
 
+LEAST_KEPT = 3_600
+"""Seconds of events that an experiment keeps at least, if it erases any."""
 STATUSES = ("running", "paused", "archived")
 DELETED = "deleted"
 """Of an experiment nothing is left but its number, so that no writer of before can take another one for it."""
@@ -233,11 +235,14 @@ def check_keep(keep: float | None) -> float | None:
 
     >>> check_keep(-1)
     Traceback (most recent call last):
-    driftbandits.errors.InputError: keep must be a positive number of seconds, or None for ever; got -1
+    driftbandits.errors.InputError: keep must be at least 3,600 seconds, since a service erases once an hour, or None \
+to keep all; got -1
     """
-    good = keep is None or (isinstance(keep, int | float) and not isinstance(keep, bool) and 0 < keep < 1e100)
-    if not good:
-        raise InputError(f"keep must be a positive number of seconds, or None for ever; got {shown(keep)}")
+    if keep is not None and not (is_number(keep) and LEAST_KEPT <= keep <= LARGEST_REWARD):
+        raise InputError(
+            f"keep must be at least {LEAST_KEPT:,} seconds, since a service erases once an hour, or None to keep all; "
+            f"got {shown(keep)}"
+        )
     return None if keep is None else float(keep)
 
 

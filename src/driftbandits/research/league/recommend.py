@@ -30,6 +30,13 @@ NOISES = ("gaussian", "bernoulli", "bounded")
 LATE = " Where means stand still and rewards come about ten steps late, AutoTS() is better."
 """Too few steps for AutoUCB to draw, enough to mislead its index: ``driftbandits league --delays``."""
 
+COVERED = {DRIFTING: (2, 20), STATIONARY: (2, 8), ABRUPT: (4, 6)}
+"""The fewest and the most arms of the league's instances, by kind."""
+BEYOND = (
+    " The league's {kinds} instances have {least} to {most} arms: for {arms:,} arms this is an extrapolation, which "
+    "simulate on an instance like yours can check."
+)
+
 
 @dataclass(frozen=True)
 class Recommendation:
@@ -87,7 +94,13 @@ def recommend(
         check_drift(drift)
     if noise is not None:
         check_choice("noise", noise, NOISES)
+    given_arms = arms is not None
     arms = 2 if arms is None else check_whole("arms", arms, 2)
+    if horizon is not None and arms > horizon:
+        raise InputError(
+            f"arms must be at most the horizon, {horizon:,}, since no policy can try more arms than there are steps; "
+            f"got {arms:,}: leave arms out"
+        )
     kinds = [ABRUPT] if abrupt else [DRIFTING, STATIONARY, ABRUPT] if drift is None else [DRIFTING]
     kinds = [STATIONARY] if drift == 0 and not abrupt else kinds
     known = {word for word, value in (("T", horizon), ("δ", drift)) if value is not None}
@@ -101,9 +114,12 @@ def recommend(
     call = ", ".join(f"{key}={value!r}" for key, value in said.items())
     others = rank(kinds, known, arms, noise=True)
     why = f"{_why(best, kinds)}{_rival(others.filter(pl.col('policy') != best['policy']), noise is not None)}"
+    least, most = min(COVERED[kind][0] for kind in kinds), max(COVERED[kind][1] for kind in kinds)
+    outside = given_arms and not least <= arms <= most
+    beyond = BEYOND.format(arms=arms, least=least, most=most, kinds=_spoken(kinds)) if outside else ""
     late = LATE if best["policy"] == "AutoUCB" else ""
     policy = make_policy(best["policy"], **said)
-    return Recommendation(policy, float(best["ratio"]), f"{best['policy']}({call})", f"{why}{late}")
+    return Recommendation(policy, float(best["ratio"]), f"{best['policy']}({call})", f"{why}{late}{beyond}")
 
 
 def rank(kinds: list[str], known: set[str], arms: int, noise: bool) -> pl.DataFrame:
@@ -135,8 +151,12 @@ def _defined(name: str, arms: int, jumps: bool) -> bool:
     return low <= arms <= high and not (jumps and {"changes", "nu"} & asked(name))
 
 
+def _spoken(kinds: list[str]) -> str:
+    return "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+
+
 def _why(best: dict[str, Any], kinds: list[str]) -> str:
-    words = "drifting, stationary and abrupt" if len(kinds) > 1 else kinds[0]
+    words = _spoken(kinds)
     ratio = f"its regret is {best['ratio']:.2f} times that of the best policy there"
     return f"it needs to know {told(best['policy'])}, and on the league's {words} instances {ratio}."
 

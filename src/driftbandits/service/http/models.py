@@ -8,15 +8,17 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
-from driftbandits._common.checks import LARGEST_REWARD
+from driftbandits._common.checks import LARGEST_REWARD, LEAST_SECONDS, LONGEST_NAME
 from driftbandits.live.decisions import Outcome
 from driftbandits.live.units import LONGEST_UNIT
+from driftbandits.store.experiments import LEAST_KEPT
 
 MOST_ARMS = 1000
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False, description="A number.")]
-Seconds = Annotated[float, Field(gt=0, le=LARGEST_REWARD, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(ge=LEAST_SECONDS, le=LARGEST_REWARD, allow_inf_nan=False)]
+Kept = Annotated[float, Field(ge=LEAST_KEPT, le=LARGEST_REWARD, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 Id = Annotated[str, Path(description="The experiment's id.")]
 ExperimentId = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 
@@ -67,7 +69,7 @@ class Request(BaseModel):
 
 
 Keep = Annotated[
-    Seconds | None,
+    Kept | None,
     Field(description="Seconds after which events are erased, and only what was learnt from them stays; null: never."),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 from driftbandits.errors import InputError
@@ -58,7 +59,8 @@ class Declarations(StoreTests):
         name = self.new(store)
         with store.open(name) as session:
             forgotten = session.ask()
-            session.change(timeout=1e-9, default_reward=0.25, reward_range=(0, 1))
+            session.change(timeout=1e-3, default_reward=0.25, reward_range=(0, 1))
+            time.sleep(2e-3)
             assert [event.reward for event in session.settle()] == [0.25]
             session.change(timeout=None)
             refused(InputError, "between 0 and 1", lambda: session.tell(session.ask().id, 5000))

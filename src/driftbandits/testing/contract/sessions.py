@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked, ConflictError, ExpiredError, Outcome, Settled
@@ -33,9 +34,10 @@ class SessionTests(StoreTests):
 
     def test_what_is_due_is_settled_on_disk(self) -> None:
         store = self.store()
-        name = self.new(store, timeout=1e-6, default_reward=0.25)
+        name = self.new(store, timeout=1e-3, default_reward=0.25)
         with store.open(name) as session:
             decision = session.ask()
+            time.sleep(2e-3)
             refused(ExpiredError, decision.id, lambda: session.tell(decision.id, 1.0))
             assert session.settle() == []
             assert [type(event) for event in store.events(name)] == [Asked, Settled]

@@ -105,16 +105,16 @@ class UnitTests(StoreTests):
         store = self.store()
         start = store.clock() - 1e6
         store.clock = lambda: start
-        writer = store.acquire(self.new(store, sticky=1e9, keep=100.0))
+        writer = store.acquire(self.new(store, sticky=1e9, keep=3_600.0))
         name, key = writer.experiment.id, writer.experiment.key
         writer.session.clock = lambda: start
         decisions = writer.session.ask_many(6, [f"user-{number}" for number in range(6)], [{"n": 1}] * 6)
         writer.session.tell_many(dict.fromkeys(decisions[1:], 0.5))
         store.append([(writer, journal(writer))])
-        writer.session.clock = lambda: start + 200.0
+        writer.session.clock = lambda: start + 7_200.0
         writer.session.ask("user-6")
         store.append([(writer, journal(writer))])
-        store.clock = lambda: start + 200.0
+        store.clock = lambda: start + 7_200.0
         assert store.prune(name).decisions == 5
         assert self._steps(store, key) == [1, 7]  # still open, and new
         arms = [decision.arm for decision in writer.session.ask_many(6, [f"user-{n}" for n in range(6)])]

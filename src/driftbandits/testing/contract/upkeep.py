@@ -47,7 +47,7 @@ class UpkeepTests(StoreTests):
         for do in (
             lambda audit: store.create(f"{name}-2", arms=ARMS, audit=audit),
             lambda audit: store.set_status(name, "paused", audit),
-            lambda audit: store.describe(name, title="other", drift=0.1, keep=5.0, audit=audit),
+            lambda audit: store.describe(name, title="other", drift=0.1, keep=5000.0, audit=audit),
             lambda audit: store.add_token(f"{token}-2", "read", audit=audit),
             lambda audit: store.revoke_token(token, audit),
             lambda audit: store.append([(writer, [Asked(4, 0, 1.0, None, None)])], [(writer, audit)]),
