@@ -82,22 +82,23 @@ def test_replays_warn_of_short_horizons() -> None:
 def test_a_session_says_once_that_its_horizon_is_over() -> None:
     session = db.Session(db.DriftUCB(10, 1e-3), ["a", "b"])
 
-    def round_of(session: Session) -> None:
-        session.tell(session.ask(), 1.0)
+    def play(session: Session, rounds: int) -> None:
+        for _ in range(rounds):
+            session.tell(session.ask(), 1.0)
 
-    assert warned(lambda: [round_of(session) for _ in range(9)]) == []
+    assert warned(lambda: play(session, 9)) == []
     assert session.past_horizon() is None
-    assert warned(lambda: round_of(session)) == []
+    assert warned(lambda: play(session, 1)) == []
     assert (session.past_horizon() or "").startswith("DriftUCB was told horizon=10 and has learnt 10 rewards, beyond")
-    assert warned(lambda: [round_of(session) for _ in range(5)]) == [
+    assert warned(lambda: play(session, 5)) == [
         "DriftUCB was told horizon=10 and has learnt 10 rewards, beyond which it was not tuned: change to a policy "
         "that needs no horizon, such as AutoTS, or to a longer horizon"
     ]
     restored = db.Session.restore(session.snapshot())
-    assert len(warned(lambda: [round_of(restored) for _ in range(5)])) == 1
+    assert len(warned(lambda: play(restored, 5))) == 1
     session.change(policy=db.DriftUCB(100, 1e-3))
     assert session.past_horizon() is None
-    assert warned(lambda: [round_of(session) for _ in range(50)]) == []
+    assert warned(lambda: play(session, 50)) == []
 
 
 def test_the_command_chooses_what_snoozes_there_and_says_why(tmp_path: Path) -> None:
@@ -126,6 +127,6 @@ def test_a_sweep_notes_what_cannot_snooze(horizon: int) -> None:
     said = db.Sweep({**grid, "horizon": horizon}, runs=2)._notes
     assert len(said) == 1
     assert said[0].startswith("in 1 of 2 cells: SnoozeIt (modified) is round robin on 'stationary'")
-    grid = {"policy": "DriftUCB", "instance": "toggling", "policy_horizon": [100], "instance_horizon": [horizon, 100]}
-    (note,) = db.Sweep(grid, runs=2)._notes
+    horizons = {"policy_horizon": [100], "instance_horizon": [horizon, 100]}
+    (note,) = db.Sweep({"policy": "DriftUCB", "instance": "toggling", **horizons}, runs=2)._notes
     assert note.startswith(f"in 1 of 2 cells: DriftUCB was told horizon=100 and is to play {horizon:,} steps")

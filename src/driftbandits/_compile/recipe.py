@@ -90,4 +90,4 @@ def check_arrays(described: Any) -> None:
 
 
 def _size(array: dict[str, Any]) -> int:
-    return math.prod(array["shape"]) * np.dtype(array["dtype"]).itemsize
+    return int(math.prod(array["shape"]) * np.dtype(array["dtype"]).itemsize)

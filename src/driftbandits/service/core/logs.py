@@ -29,7 +29,12 @@ def rarely(event: str, **about: str) -> None:
 
 
 def _log_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, *_: object
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
 ) -> None:
     """A warning of Python's, as a line like any other."""
     log = structlog.get_logger("driftbandits.service")
