@@ -148,7 +148,7 @@ def check_means(name: str, values: Sequence[float], count: int | None = None) ->
     driftbandits.errors.InputError: start must hold a mean for each of 2 arms, as in (0.9, 0.1); got 0.5
     """
     try:
-        found = [] if isinstance(values, str | bytes) else list(values)
+        found = [] if isinstance(values, str | bytes | AbstractSet) else list(values)
     except TypeError:
         found = []
     if len(found) < 2 or count not in (None, len(found)):

@@ -54,6 +54,8 @@ def kernel(function: F) -> F:
     >>> double(4)
     8
     """
+    if not isinstance(function, FunctionType):
+        raise InputError(f"@kernel is for a function written with def; got {shown(function)}")
     if not is_overloaded(function):  # else each decoration would keep machine code of its own
         overloaded(function)(lambda *arguments: function)
     return function

@@ -87,6 +87,8 @@ def simulate(
     if plot is not None:
         figure_ending(plot)
     names = policy or [*SNOOZING, *RIVALS, *STILL]
+    if instance in names:
+        raise InputError(f"{instance} is the instance: name policies after it, as in simulate {instance} UCB1")
     settings = read_settings(set or (), [instance, *names])
     built = read_instance(instance, settings.pop(instance))
     known = {} if drift is None else {"drift": check_drift(drift)}

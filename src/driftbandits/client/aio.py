@@ -23,9 +23,8 @@ class AsyncClient:
     """A service, for asyncio; see ``Client``."""
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 30.0, timeout: float = 10.0) -> None:
-        self.patience = patience
-        self._holders = Holders(url)
-        self._http = httpx.AsyncClient(base_url=url, headers=calls.headers_of(token), timeout=timeout)
+        self._http = httpx.AsyncClient(**calls.connection_of(url, token, patience, timeout))
+        self._holders, self.patience = Holders(url), patience
 
     async def open(self, id: str, **declared: Any) -> AsyncRemoteSession:
         """An experiment with the verbs of a Session. With ``declared``, as in ``create``, it is made if missing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from urllib.parse import quote
 
 import httpx
 
-from driftbandits._common.checks import LARGEST_REWARD, is_reward, shown
+from driftbandits._common.checks import LARGEST_REWARD, check_between, is_reward, shown
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import (
     ConflictError,
@@ -216,9 +217,25 @@ def pause_before(attempt: int, response: httpx.Response | None) -> float:
     return min(LONGEST_PAUSE, base) * random.uniform(0.5, 1.0)
 
 
-def headers_of(token: str | None) -> dict[str, str]:
-    """Headers of every request."""
-    return {} if token is None else {"Authorization": f"Bearer {token}"}
+def connection_of(url: str, token: str | None, patience: float, timeout: float) -> dict[str, Any]:
+    """Check what a client was given, and return what httpx needs to connect.
+
+    >>> connection_of("bandits.example", None, 30, 10)
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: url must begin with http:// or https://, such as 'http://127.0.0.1:8000'; got \
+'bandits.example'
+    """
+    if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
+        raise InputError(f"url must begin with http:// or https://, such as 'http://127.0.0.1:8000'; got {shown(url)}")
+    if token is not None and not (isinstance(token, str) and token.isascii() and token.isprintable()):
+        raise InputError("token must be the text that driftbandits token create printed, or None without one")
+    for name, seconds, least in (("patience", patience, 0.0), ("timeout", timeout, 0.001)):
+        check_between(name, seconds, least, 86_400.0)
+    return {
+        "base_url": url,
+        "headers": {} if token is None else {"Authorization": f"Bearer {token}"},
+        "timeout": timeout,
+    }
 
 
 def _get(path: str, read: Callable[[Any], Found]) -> Call[Found]:

@@ -26,9 +26,8 @@ class Client:
     """
 
     def __init__(self, url: str, token: str | None = None, *, patience: float = 30.0, timeout: float = 10.0) -> None:
-        self.patience = patience
-        self._holders = Holders(url)
-        self._http = httpx.Client(base_url=url, headers=calls.headers_of(token), timeout=timeout)
+        self._http = httpx.Client(**calls.connection_of(url, token, patience, timeout))
+        self._holders, self.patience = Holders(url), patience
 
     def open(self, id: str, **declared: Any) -> RemoteSession:
         """An experiment with the verbs of a Session. With ``declared``, as in ``create``, it is made if missing."""

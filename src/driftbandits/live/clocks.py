@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,23 @@ def check_clock(clock: Any) -> Callable[[], float]:
     return clock or steady_clock()
 
 
+def read_clock(clock: Callable[[], float]) -> float:
+    """Return what a clock shows, in seconds; InputError if that is not a finite number.
+
+    >>> read_clock(lambda: "noon")
+    Traceback (most recent call last):
+    driftbandits.errors.InputError: clock must return a finite number of seconds, as time.time does; it returned 'noon'
+    """
+    now: Any = clock()
+    try:
+        seconds = float(now)
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if not -math.inf < seconds < math.inf:
+        raise InputError(f"clock must return a finite number of seconds, as time.time does; it returned {shown(now)}")
+    return seconds
+
+
 def steady_clock() -> Callable[[], float]:
     """Seconds since 1970 that never jump: the wall clock at the start, and a monotonic clock from there."""
     return running_from(time.time())
@@ -41,7 +59,7 @@ def keep_time(session: Session, earliest: float) -> str | None:
     A log that is ahead of the clock was written while the clock was wrong: time is set back, by an event. But if the
     clock shows a time before ``earliest``, which is past, it is wrong now: time goes on from the log's end.
     """
-    now, last = float(session.clock()), session.time
+    now, last = read_clock(session.clock), session.time
     if now < earliest - SLACK:
         start = max(last, earliest)
         session.clock = running_from(start)

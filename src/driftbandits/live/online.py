@@ -61,7 +61,7 @@ class Online:
             raise InputError(f"arm and reward must be numbers; got {given}") from None
         if not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
             raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
-        if not 0 <= whole < self.n_arms or whole != arm:
+        if not 0 <= whole < self.n_arms or whole != arm or isinstance(arm, bool | np.bool_):
             raise InputError(f"there is no arm {shown(arm)}: arms are 0 to {self.n_arms - 1}")
         self._player.update(whole, reward)
 

@@ -12,7 +12,7 @@ from typing import Any
 from driftbandits._common import checks
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.live.arms import arm_changed, forced, held_out
-from driftbandits.live.clocks import check_clock
+from driftbandits.live.clocks import check_clock, read_clock
 from driftbandits.live.decisions import (
     Asked,
     Decision,
@@ -242,7 +242,7 @@ class Session:
 
     def settle(self, most: int | None = None) -> list[Settled]:
         """Settle the Decisions whose timeout has ended, or the first ``most``, as ``ask`` and ``tell`` do."""
-        return settle_due(self, most)
+        return settle_due(self, None if most is None else checks.check_whole("most", most, 0))
 
     def change(
         self,
@@ -347,6 +347,7 @@ class Session:
 
     def belief(self, ahead: int = 0) -> Belief:
         """What the policy thinks of the arms now, or forecasts for so many steps ``ahead``, if it looks ahead."""
+        ahead = checks.check_whole("ahead", ahead, 0, checks.FOREVER)
         return self._learner.belief(self._learner.player, len(self.arms), ahead)
 
     def explain(self, decision: Decision | str) -> Explanation:
@@ -391,7 +392,7 @@ class Session:
 
     def _now(self) -> float:
         """Time never runs backwards here, whatever the clock does."""
-        return max(self.time, float(self.clock()))
+        return max(self.time, read_clock(self.clock))
 
     def _settled_now(self) -> float:
         if is_due(self, now := self._now()):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.checks import check_whole
+from driftbandits._common.checks import check_whole, shown
 from driftbandits._common.threads import GoOn, cores, in_threads
 from driftbandits._compile.player import Player
 from driftbandits.errors import FeasibilityWarning, InputError
@@ -61,6 +61,8 @@ def play_recorded(
     import polars as pl
 
     history = recorded_series(series) if isinstance(series, str) else series
+    if not isinstance(history, RecordedSeries):
+        raise InputError(f"series must be a RecordedSeries, or the name of one such as 'tweets'; got {shown(series)}")
     starts, seed = check_whole("starts", starts, 1, len(history.values)), check_whole("seed", seed, 0)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
     if not isinstance(policies, Mapping) or not policies:

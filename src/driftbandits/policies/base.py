@@ -191,10 +191,15 @@ def records(length: int, **columns: str) -> Records:
     length = check_whole("length", length, 0, FOREVER)
     try:
         layout = np.dtype(list(columns.items()), align=True)
+        if not columns:
+            raise TypeError
     except TypeError:
         raise InputError(
             f"a column is a name and a kind of number, as in records(3, pulls='i8', total='f8'); got {shown(columns)}"
         ) from None
     if layout.itemsize != sum(np.dtype(kind).itemsize for kind in columns.values()):
         raise InputError(f"{columns} would leave gaps between columns, whose bytes no snapshot keeps: use i8 and f8")
-    return as_records(np.zeros(length, layout))
+    try:
+        return as_records(np.zeros(length, layout))
+    except (MemoryError, ValueError):
+        raise InputError(f"{length:,} records of {layout.itemsize} bytes do not fit in memory: take fewer") from None

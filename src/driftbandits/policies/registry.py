@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 from driftbandits import policies
@@ -59,9 +59,15 @@ def make_policy(name: str, instance: Instance | None = None, /, **known: Any) ->
     if not isinstance(name, str) or name not in POLICIES:
         hint = did_you_mean(name, POLICIES)
         raise InputError(f"unknown policy {shown(name)}; {hint}known: {', '.join(sorted(POLICIES))}")
-    wanted = {field.name for field in fields(POLICIES[name])}  # type: ignore[arg-type]
-    told = {} if instance is None else told_by(instance, wanted - known.keys())
-    return POLICIES[name](**told, **{key: value for key, value in known.items() if key in wanted})
+    parameters = fields(POLICIES[name])  # type: ignore[arg-type]
+    wanted = {field.name for field in parameters}
+    given = {key: value for key, value in known.items() if key in wanted}
+    given |= {} if instance is None else told_by(instance, wanted - known.keys())
+    required = [field.name for field in parameters if field.default is field.default_factory is MISSING]
+    if missing := [parameter for parameter in required if parameter not in given]:
+        example = ", ".join(f"{parameter}=..." for parameter in required)
+        raise InputError(f"{name} needs {' and '.join(missing)}: give {name}({example})")
+    return POLICIES[name](**given)
 
 
 def short_horizon(policy: Any, steps: int) -> str | None:
@@ -103,6 +109,10 @@ def name_policies(given: Any, make: Callable[[str], Any]) -> dict[str, Any]:
     for name, policy in named.items():
         if not isinstance(name, str):
             raise InputError(f"the name of a policy must be text; got {shown(name)}")
+        if not name.strip() or not name.isprintable():
+            raise InputError(
+                f"the name of a policy must have visible characters only, as tables and figures show it; got {name!r}"
+            )
         check_verbs(policy, f"policy {name!r}")
     return named
 

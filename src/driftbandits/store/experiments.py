@@ -32,6 +32,8 @@ LEAST_KEPT = 3_600
 STATUSES = ("running", "paused", "archived")
 DELETED = "deleted"
 """Of an experiment nothing is left but its number, so that no writer of before can take another one for it."""
+LONGEST_TITLE = 200
+"""Characters; the dashboard shows a title in one line."""
 REMEMBER = 10_000
 """How many answered Decisions a Session of the Store remembers; about older ones it asks the log."""
 
@@ -227,6 +229,8 @@ def _is_one_of(pattern: str) -> ColumnElement[bool]:
 def _check_title(title: Any) -> str:
     if not isinstance(title, str):
         raise InputError(f"title must be text; got {shown(title)}")
+    if len(title) > LONGEST_TITLE:
+        raise InputError(f"title must have at most {LONGEST_TITLE} characters; got {len(title):,}")
     return title
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import EllipsisType
 from typing import IO, Any, Self
 
-from driftbandits._common.checks import check_whole, shown
+from driftbandits._common.checks import check_between, check_path, check_whole, shown
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, Outcome, Settled, Told
@@ -48,6 +48,7 @@ class Store:
     """
 
     def __init__(self, url: str, *, lease: float = 15.0, existing: bool = False) -> None:
+        check_between("lease", lease, 0.001, 86_400.0)
         self._database = database = Database(url, existing)  # connections and transactions
         self._answers = Answers(database)  # what was answered, under idempotency keys
         self._experiments = Experiments(database, self._answers)  # what was declared
@@ -138,6 +139,9 @@ class Store:
 
         ``only``: ids, or beginnings of ids that end in "*", as a token has them; None for all.
         """
+        if not isinstance(after, str):
+            raise InputError(f"after must be the id of an experiment; got {shown(after)}")
+        limit = None if limit is None else check_whole("limit", limit, 1, LARGEST_NUMBER)
         return self._experiments.listed(after, limit, only)
 
     def experiment(self, id: str) -> Experiment:
@@ -191,7 +195,7 @@ class Store:
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy an SQLite Store to a new file, as it is now, while others go on writing."""
-        backup(self._database, path)
+        backup(self._database, check_path("path", path))
 
     def compact(self) -> None:
         """Give back the room of what was deleted. Others can't write meanwhile."""

@@ -40,6 +40,12 @@ def _path(given: str) -> str:
     return given
 
 
+def _url(given: str | None) -> str | None:
+    if given is not None and not re.fullmatch(r"https?://[^\s/]+(/[^\s?#]*)?", given):
+        raise ValueError("an address begins with http:// or https://, as in https://bandits.example:8000")
+    return given
+
+
 def _origins(given: str) -> str:
     if not re.fullmatch(r"(\*|https?://[^\s/,]+( https?://[^\s/,]+)*)?", given):
         raise ValueError("a site has no path and no slash at its end, as in https://shop.example; * is every site")
@@ -59,7 +65,7 @@ class Settings(BaseSettings):
     """Where experiments are kept: sqlite:///file.db or postgresql://user:password@host/name."""
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_not_a_link)] = 8000
-    url: str | None = None
+    url: Annotated[str | None, AfterValidator(_url)] = None
     """Where clients reach this service, told to those who ask another service for an experiment held here."""
     auth: bool | None = None
     """Whether requests need a token. Unless given, they do; False is for this machine alone."""

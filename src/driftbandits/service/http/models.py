@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from driftbandits._common.checks import LARGEST_REWARD, LEAST_SECONDS, LONGEST_NAME
 from driftbandits.live.decisions import Outcome
 from driftbandits.live.units import LONGEST_UNIT
-from driftbandits.store.experiments import LEAST_KEPT
+from driftbandits.store.experiments import LEAST_KEPT, LONGEST_TITLE
 
 MOST_ARMS = 1000
 Reward = Annotated[float, Field(ge=-LARGEST_REWARD, le=LARGEST_REWARD, allow_inf_nan=False, description="A number.")]
@@ -47,7 +47,7 @@ Late = Annotated[
         "policies that take rewards in any order; needs a timeout and a default_reward.",
     ),
 ]
-Title = Annotated[str, Field(max_length=200, pattern="^[^\\x00]*$")]
+Title = Annotated[str, Field(max_length=LONGEST_TITLE, pattern="^[^\\x00]*$")]
 Drift = Annotated[
     Share | None, Field(description="How fast means move a step, at most: an alarm compares. No policy learns it.")
 ]
