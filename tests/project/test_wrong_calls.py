@@ -1,6 +1,7 @@
-"""Hundreds of wrong calls, of Python and of the command line: each gets one sentence that says what to do.
+"""Hundreds of wrong calls, of Python, the command line and HTTP: each gets one sentence that says what to do.
 
-``wrong_calls.txt`` is the table: a call, and a part of what is said to it. A row that begins with $ is a command.
+``wrong_calls.txt`` is the table: a call, and a part of the message. A row that begins with $ is a command; one that
+begins with > is a request, sent to a service that has the experiment "button" with one open Decision.
 """
 
 from __future__ import annotations
@@ -19,16 +20,19 @@ import pytest
 
 import driftbandits as db
 from driftbandits.cli.main import main
+from driftbandits.client import Client
 from driftbandits.policies.registry import make_policy
 from driftbandits.research.league.recommend import recommend
+from in_process import Running, ask, serving
 
 ROWS = [
     line.partition(" | ")[::2]
     for line in (Path(__file__).parent / "wrong_calls.txt").read_text(encoding="utf-8").splitlines()
     if line and not line.startswith("#")
 ]
-CALLS = [row for row in ROWS if not row[0].startswith("$ ")]
+CALLS = [row for row in ROWS if not row[0].startswith(("$ ", "> "))]
 COMMANDS = [row for row in ROWS if row[0].startswith("$ ")]
+REQUESTS = [row for row in ROWS if row[0].startswith("> ")]
 
 
 class Plain:
@@ -123,6 +127,8 @@ def names() -> dict[str, Any]:
         "Unlikely": Unlikely,
         "BareState": BareState,
         "ReturnsNone": ReturnsNone,
+        "Client": Client,
+        "np": np,
         "walk": walk,
         "session": session,
         "online": db.Online(db.UCB1(), 2),
@@ -178,3 +184,25 @@ def test_a_wrong_command_gets_one_sentence_and_exit_code_2(
     assert said.endswith("\n")
     check_sentence(said.removeprefix("driftbandits: ").removesuffix("\n"))
     assert part in said
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Running]:
+    """A service with one experiment, "button", which has one open Decision."""
+    with serving() as running:
+        path = running.create(timeout=None, default_reward=None)
+        assert ask(running, path) == ["button-1"]
+        yield running
+
+
+@pytest.mark.parametrize(("request_", "part"), REQUESTS, ids=[request for request, _ in REQUESTS])
+def test_a_wrong_request_gets_one_sentence_and_changes_nothing(request_: str, part: str, service: Running) -> None:
+    before = service.everything()
+    method, path, *body = request_.split(" ", 3)[1:]
+    answer = service.http.request(method, path, content=body[0].encode() if body else None)
+    assert 400 <= answer.status_code < 500
+    said = answer.json()
+    assert set(said) == {"error", "message"}
+    check_sentence(said["message"])
+    assert part in said["message"]
+    assert service.everything() == before

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from driftbandits._common.checks import shown
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import ConflictError, ExpiredError, TooOldError, UnknownDecisionError
 from driftbandits.service.core.held import ArchivedError, PausedError
@@ -27,6 +28,12 @@ from driftbandits.store import BusyError, ExperimentExistsError, StoreError, Unk
 
 RETRY_AFTER = "1"
 log = structlog.get_logger("driftbandits.service")
+
+UNKNOWN = {
+    "Not Found": "there is nothing at {path}: the reference at /docs lists all paths",
+    "Method Not Allowed": "{path} does not take this method: the reference at /docs says which it takes",
+}
+"""What Starlette's words mean here."""
 
 STATUSES: dict[type[Exception], tuple[int, str]] = {
     NoTokenError: (401, "no_token"),
@@ -63,7 +70,8 @@ def refuse_for(error: Exception, path: str) -> Response:
         return refuse(422, "input", "the body is not JSON in UTF-8, or a number in it has too many digits")
     if isinstance(error, HTTPException):
         code = {404: "not_found", 405: "method_not_allowed", 413: "too_large"}.get(error.status_code, "http")
-        return refuse(error.status_code, code, str(error.detail), dict(error.headers or {}))
+        said = UNKNOWN.get(str(error.detail), str(error.detail)).format(path=shown(path))
+        return refuse(error.status_code, code, said, dict(error.headers or {}))
     if kind is None:
         log.error("bug", path=path, id=request_id.get(), exc_info=error)
         return refuse(500, "bug", "something went wrong here that should not; the log tells what")
