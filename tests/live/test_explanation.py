@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.live.explanation import RECENT_REWARDS, ArmView, Explanation
+from driftbandits.live.explanation import RECENT_REWARDS, ArmView, Explanation, _agreeing
 from driftbandits.policies._parts.belief import gaussian_belief
 from naive_beyond import NaiveSnoozeItK
+from naive_view import wilson
 
 LOG = math.log(1_000)
 
@@ -35,7 +36,7 @@ def test_without_estimates_recent_rewards_stand_in() -> None:
     told(session, [100.0] * 20)
     assert session.explain("d-251") == late
     for why, learnt in ((late, 250), (early, 30)):
-        assert (why.learnt, why.source, why.phase) == (learnt, RECENT_REWARDS, "exploring")
+        assert (why.learnt, why.source, why.phase) == (learnt, RECENT_REWARDS, "chosen")
         for arm, view in enumerate(why.arms):
             mine = rewards[arm:learnt:2][-100:]
             mean, error = statistics.fmean(mine), statistics.stdev(mine) / math.sqrt(len(mine))
@@ -194,7 +195,64 @@ def test_the_probability_is_exact_where_the_session_explores(policy: db.Policy) 
     assert [session.explain(decision).probability for decision in decisions] == kept
     session.tell_many([(decision.id, 0.5) for decision in decisions])
     assert [session.explain(decision).probability for decision in decisions] == kept
-    assert not set(kept) & {view.probability for view in session.explain(decisions[0]).arms}
+
+
+@pytest.mark.parametrize("policy", [db.AutoTS(), db.KLUCB(), db.RoundRobin()], ids=str)
+def test_the_probabilities_of_all_arms_agree_with_that_of_the_choice(policy: db.Policy) -> None:
+    """It was 0.867 above 1.0 and 0: one with ``explore`` and the holdout, the others without."""
+    session = db.Session(policy, ["a", "b", "c"], seed=3, explore=0.2)
+    told(session, [0.9, 0.1, 0.1] * 40)
+    session.hold_out(0.25, "c")
+    decisions = session.ask_many(60)
+    assert {decision.arm for decision in decisions} == {"a", "b", "c"}
+    for decision in decisions:
+        why = session.explain(decision)
+        by_arm = {view.arm: view.probability for view in why.arms}
+        assert by_arm[why.arm] == why.probability
+        assert sum(by_arm.values()) == pytest.approx(1)
+        assert min(by_arm.values()) >= 0.75 * 0.2 / 3 - 1e-12
+        assert by_arm["c"] >= 0.25
+    session.disable_arm("b")
+    after = session.explain(session.ask())
+    assert [view.probability > 0 for view in after.arms] == [True, False, True]
+    assert sum(view.probability for view in after.arms) == pytest.approx(1)
+
+
+def test_a_choice_so_likely_that_no_draw_had_another() -> None:
+    session = db.Session(db.UCB1(), ["a", "b", "c", "d"])
+    session.disable_arm("d")
+    found = _agreeing(np.array([1.0, 0.0, 0.0, 0.0]), 0, 0.98, session._learner)
+    assert found == pytest.approx([0.98, 0.01, 0.01, 0.0])
+
+
+# Rewards of 0 and 1
+
+
+@pytest.mark.parametrize("policy", [db.RoundRobin(), db.AutoTS(), db.KalmanTS(1e-3), db.AutoUCB()], ids=str)
+@pytest.mark.parametrize("good", [0.0, 1.0])
+def test_intervals_of_rewards_of_0_and_1_stay_within_0_and_1(policy: db.Policy, good: float) -> None:
+    """They reached from -0.04, or to 1.01."""
+    session = db.Session(policy, ["a", "b"], explore=0.5)
+    rng = np.random.default_rng(8)
+    told(session, [good if rng.random() < 0.97 else 1.0 - good for _ in range(150)])
+    belief = session.belief()
+    for view in (*session.explain(session.ask()).arms, *session.explain("d-100").arms):
+        assert view.estimate is not None
+        assert view.low is not None
+        assert view.high is not None
+        assert 0.0 <= view.low <= view.estimate <= view.high <= 1.0
+        assert view.low < view.high
+    if belief.estimate is not None:
+        assert min(belief.low) >= 0.0  # type: ignore[arg-type]
+        assert max(belief.high) <= 1.0  # type: ignore[arg-type]
+
+
+def test_wilson_stands_in_where_a_policy_keeps_no_estimates() -> None:
+    session = db.Session(db.RoundRobin(), ["a", "b"])
+    told(session, [1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+    first, second = session.explain(session.ask()).arms
+    assert (first.low, first.high) == pytest.approx(wilson(0.75, 4))
+    assert (second.low, second.high) == pytest.approx(wilson(1 / 3, 3))
 
 
 @pytest.mark.usefixtures("interpreted")
@@ -230,3 +288,17 @@ def test_what_was_chosen_had_a_probability() -> None:
         why = session.explain(next(each for each in decisions if each.arm == arm))
         assert why.probability > 0.0
         assert sum(arm.probability for arm in why.arms) == pytest.approx(1)
+
+
+def test_only_a_policy_that_snoozes_is_said_to_explore_while_it_does_not() -> None:
+    """AutoTS was explained as "Exploring: no arm is snoozed"."""
+    for policy, phase in (
+        (db.AutoTS(), "chosen"),
+        (db.SnoozeItTight(1_000, 1e-4), "exploring"),
+        (db.SnoozeItK(1_000, 1e-4), "exploring"),
+        (db.SnoozeIt(1_000, 1e-4, "released", 0.2), "exploring"),
+        (db.Doubling(db.SnoozeItTight(1_000, 1e-4)), "exploring"),
+    ):
+        session = db.Session(policy, ["a", "b"])
+        told(session, [0.5, 0.5])
+        assert session.explain(session.ask()).phase == phase

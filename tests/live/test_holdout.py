@@ -55,6 +55,41 @@ def test_the_interval_of_the_lift_is_honest_under_drift() -> None:
     assert naive_hits == runs, "and drift does not widen it"
 
 
+@pytest.mark.parametrize(("level", "swing"), [(0.5, 0.4), (0.04, 0.0), (0.9, 0.05)])
+def test_the_interval_of_the_lift_of_rewards_of_0_and_1_is_honest(level: float, swing: float) -> None:
+    """Of a drifting rate, of a small one, of a large one: 95 % of Newcombe's intervals hold the lift's average."""
+    rng = np.random.Generator(np.random.SFC64(5))
+    hits, runs, T = 0, 400, 800
+    for _ in range(runs):
+        rates = level + swing * np.sin(2 * np.pi * (np.arange(T) / T + rng.random()))
+        held = rng.random(T) < 0.2
+        rewards = rng.random(T) < rates + np.where(held, 0.0, 0.03)
+        strata = Strata()
+        for step in range(T):
+            strata.add(step + 1, bool(held[step]), float(rewards[step]))
+        found = strata.lift()
+        assert found.low is not None
+        assert found.high is not None
+        hits += found.low <= 0.03 <= found.high
+    assert hits >= 0.95 * runs - 5 * np.sqrt(runs * 0.05 * 0.95)
+    assert hits < runs, "nor is it much too wide"
+
+
+@pytest.mark.parametrize(("policy", "holdout"), [(1.0, 0.0), (0.95, 0.05), (0.0, 0.0), (1.0, 1.0)])
+def test_the_lift_of_rewards_of_0_and_1_has_an_interval_within_1(policy: float, holdout: float) -> None:
+    """Of 0.95 against 0.05 it reached to 1.04; where all rewards of a group are alike, it had no length."""
+    strata = Strata()
+    for place in range(20):
+        strata.add(2 * place + 1, False, float(place < 20 * policy))
+        strata.add(2 * place + 2, True, float(place < 20 * holdout))
+    found = strata.lift()
+    assert found.low is not None
+    assert found.high is not None
+    assert found.lift == pytest.approx(policy - holdout)
+    assert -1.0 <= found.low <= policy - holdout <= found.high <= 1.0
+    assert found.high - found.low > 0.1
+
+
 def test_blocks_grow_wider_and_nothing_is_lost() -> None:
     strata = Strata()
     for step in range(1, 64 * MOST_BLOCKS * 2, 3):

@@ -357,3 +357,18 @@ def test_what_was_given_again_is_no_choice(tmp_path: Path, ending: str) -> None:
         evidence(read_log(frame.drop("again")))
     found = frame.with_columns(again=pl.col("step"))  # someone else's word
     assert len(read_log(found)) == 2_002
+
+
+def test_intervals_of_rewards_of_0_and_1_stay_within_0_and_1() -> None:
+    """Those of policies and of arms, over the log and along it: they reached beyond both ends."""
+    rng = np.random.default_rng(3)
+    arms, means = rng.integers(0, 3, 900), np.array([0.985, 0.01, 1.0])
+    log = pl.DataFrame({"step": np.arange(900), "arm": arms, "reward": (rng.random(900) < means[arms]).astype(float)})
+    result = db.replay(log.with_columns(probability=1 / 3), [db.AutoTS()], replicates=60, seed=0, workers=1)
+    for row in result.table().iter_rows(named=True):
+        assert 0.0 <= row["low"] <= row["reward"] <= row["high"] <= 1.0, row
+        assert row["low"] < row["high"], "also where all rewards are alike"
+    figure = result.plot()
+    for band in figure.axes[0].collections:
+        ends = band.get_paths()[0].vertices[:, 1]
+        assert 0.0 <= ends.min() < ends.max() <= 1.0

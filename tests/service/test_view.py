@@ -162,6 +162,22 @@ def test_a_snooze_is_seen_with_its_gap_and_its_span() -> None:
     json.dumps(found, allow_nan=False)
 
 
+@pytest.mark.parametrize("gap", [0.96, -0.96])  # the first reward is 1, or 0
+def test_intervals_of_rewards_of_0_and_1_stay_within_0_and_1(gap: float) -> None:
+    """With 1.96 standard errors to each side they reached -0.04 and 1.01, and had no length where all were alike."""
+    view = long_play(db.AutoTS(), 400, gap=gap, explore=0.3).view
+    view.take_in()
+    assert view.origin == (gap > 0)
+    found = make_curves(view.rows(view.whole), view.origin).arms
+    known = ~np.isnan(found["mean"])
+    low, mean, high = (found[name][known] for name in ("low", "mean", "high"))
+    assert len(mean) > 50
+    assert low.min() >= 0.0
+    assert high.max() <= 1.0
+    assert (low < high).all()
+    assert ((low <= mean) & (mean <= high)).all()
+
+
 def test_events_do_not_wait_for_someone_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """An experiment that nobody looks at must not fill the memory."""
     monkeypatch.setattr(views, "BUNDLE", 100)

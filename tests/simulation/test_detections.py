@@ -42,6 +42,7 @@ def test_by_hand() -> None:
     assert (row["policy"], row["changes"]) == ("it", 2)
     assert row["delay"] == pytest.approx((53.5 + 1) / 2)
     assert row["missed"] == pytest.approx((0 + 0.5) / 2)
+    assert 0.0 <= row["missed_low"] < row["missed"] < row["missed_high"] <= 1.0, "it reached from -2.9 to 3.4"
     assert row["false_alarms"] == pytest.approx((2 + 0) / 2 * 1e5 / 300)
     assert row["false_alarms_low"] < row["false_alarms"] < row["false_alarms_high"]
 
@@ -57,6 +58,7 @@ def test_nothing_seen() -> None:
     row = db.detection_table(simulation([])).row(0, named=True)
     assert row["delay"] is None
     assert (row["missed"], row["false_alarms"]) == (1.0, 0.0)
+    assert 0.0 < row["missed_low"] < row["missed_high"] == 1.0
     assert db.plot_detections(simulation([])).axes
 
 

@@ -79,9 +79,12 @@ def curves(rows: list[Row], arm: int, rolling: int = 8) -> list[tuple[float, ...
     for index, row in enumerate(rows):
         came = [each for before in rows[max(0, index - rolling + 1) : index + 1] for each in before["came"][arm]]
         mean = sum(reward for reward, _ in came) / len(came) if came else math.nan
-        half = math.nan
-        if len(came) > 1:
+        low = high = math.nan
+        if came and all(reward in (0.0, 1.0) for reward, _ in came):
+            low, high = wilson(mean, len(came))
+        elif len(came) > 1:
             half = 1.96 * math.sqrt(sum((r - mean) ** 2 for r, _ in came) / (len(came) - 1) / len(came))
+            low, high = mean - half, mean + half
         if came:
             alone = sum(reward * weight for reward, weight in came) / sum(weight for _, weight in came)
         everything = [reward for each in row["came"] for reward, _ in each]
@@ -90,6 +93,14 @@ def curves(rows: list[Row], arm: int, rolling: int = 8) -> list[tuple[float, ...
         asks = [before["asks"] for before in rows[max(0, index - rolling + 1) : index + 1]]
         share = sum(each[arm] for each in asks) / sum(sum(each) for each in asks)
         if len(came) < 10:
-            mean = math.nan
-        found.append((share, mean, mean - half, mean + half, math.nan if math.isnan(alone) else lead))
+            mean = low = high = math.nan
+        found.append((share, mean, low, high, math.nan if math.isnan(alone) else lead))
     return found
+
+
+def wilson(mean: float, count: int) -> tuple[float, float]:
+    """The probabilities p from which the mean is 1.96 standard errors away: roots of (mean - p)^2 = 1.96^2 p (1 - p)/n."""
+    square = 1.96**2 / count
+    a, b, c = 1 + square, -(2 * mean + square), mean**2
+    root = math.sqrt(max(b * b - 4 * a * c, 0.0))
+    return (-b - root) / (2 * a), (-b + root) / (2 * a)

@@ -1,4 +1,4 @@
-"""95 % intervals: Student's for a mean, so that few runs give a wide interval, and Clopper and Pearson's.
+"""95 % intervals: Student's for a mean, so that few runs give a wide interval; Wilson's and Clopper and Pearson's.
 
 scipy is imported when a quantile is asked for: simulating needs none.
 """
@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 LEVEL = 0.95
+Z = 1.96
+"""Standard errors to each side, where their size is known."""
 
 
 def t_quantile(freedom: Any, together: int = 1) -> Any:
@@ -72,3 +74,45 @@ def share_interval(hits: int, count: int) -> tuple[float, float]:
     low = 0.0 if hits == 0 else float(betaincinv(hits, count - hits + 1, (1 - LEVEL) / 2))
     high = 1.0 if hits == count else float(betaincinv(hits + 1, count - hits, (1 + LEVEL) / 2))
     return low, high
+
+
+def wilson_interval(mean: Any, count: Any, z: Any = Z) -> tuple[Any, Any]:
+    """Return the ends of Wilson's interval for the mean of ``count`` rewards that are 0 or 1.
+
+    It lies within [0, 1], and has a length also where all rewards are alike. ``count`` may be an effective number.
+
+    >>> [[round(float(end), 4) for end in wilson_interval(*each)] for each in ((0.0, 20), (0.5, 100), (1.0, 1))]
+    [[0.0, 0.1611], [0.4038, 0.5962], [0.2065, 1.0]]
+    """
+    square = z * z / count
+    centre = (mean + square / 2) / (1 + square)
+    reach = np.sqrt(square * (mean * (1 - mean) + square / 4)) / (1 + square)
+    return np.minimum(np.maximum(centre - reach, 0.0), mean), np.maximum(np.minimum(centre + reach, 1.0), mean)
+
+
+def share_mean_interval(mean: Any, error: Any, count: Any, z: Any = Z) -> tuple[Any, Any]:
+    """Return the ends of Wilson's interval for an average of 0/1 rewards whose standard ``error`` was estimated.
+
+    The rewards may be weighted, stratified or dependent. The error tells how many independent rewards they are worth:
+    mean (1 - mean)/error^2. Where it is 0, as all rewards are alike, they are worth ``count``.
+
+    >>> [round(float(end), 3) for end in share_mean_interval(0.95, 0.05, 20)]
+    [0.757, 0.991]
+    >>> [round(float(end), 3) for end in share_mean_interval(1.0, 0.0, 20)]
+    [0.839, 1.0]
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.asarray(mean * (1 - mean))
+        worth = np.where((np.asarray(error) > 0.0) & (spread > 0.0), spread / np.square(error), count)
+        return wilson_interval(mean, worth, z)
+
+
+def are_binary(count: Any, total: Any, squares: Any) -> Any:
+    """Whether rewards with that sum, and sum of squares, are all 0 or 1.
+
+    A reward between 0 and 1 is larger than its square: of rewards in [0, 1] both sums agree only if all are 0 or 1.
+
+    >>> [bool(are_binary(len(x), sum(x), sum(each**2 for each in x))) for x in ([0, 1, 1], [0.5, 1], [2, 0.5])]
+    [True, False, False]
+    """
+    return (np.asarray(total) == squares) & (0 <= np.asarray(total)) & (np.asarray(total) <= count)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftbandits._common.intervals import Z, wilson_interval
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN, HELD, Decision, Outcome, TooOldError, id_of, step_of
 from driftbandits.live.eras import learner_of
 from driftbandits.live.learners import ON, REMOVED, Learner
-from driftbandits.policies._parts.belief import Belief, Snooze, among
+from driftbandits.policies._parts.belief import Belief, Snooze, among, of_rewards
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
@@ -29,6 +31,8 @@ DRAWN = 1000
 @dataclass(frozen=True)
 class ArmView:
     """One arm as the policy saw it: its mean's ``estimate`` with a 95 % interval, the ``probability`` of its choice.
+
+    The probabilities are those of the Decision, with ``explore`` and the holdout: together they are 1.
 
     ``estimate``, ``low`` and ``high`` are None while nothing is known. ``snoozed_until`` is the policy's own step.
     ``slope`` is what the mean is expected to gain a step, for a policy that thinks of slopes. ``available``: whether it
@@ -59,14 +63,15 @@ class Explanation:
     """Why a Decision chose its arm.
 
     ``phase`` is "forced" when the policy had no say, "held out" when the Decision was in the holdout, "again" when its
-    unit got the arm that it had, "snoozed" when some arm was snoozed, else "exploring". ``learnt`` counts the rewards
+    unit got the arm that it had, "snoozed" when some arm was snoozed, "exploring" when none was and the policy snoozes
+    arms, else "chosen". ``learnt`` counts the rewards
     known to the policy. ``gap`` is the difference that the policy tested (over ``window`` pairs of pulls, where it has
     windows), ``threshold`` what it must exceed; for a snooze, the gap that was found and the window that passed the
     test.
     ``source`` says where the estimates come from: the policy, or, for policies that keep none, the last rewards of each
-    arm, 100 at most, since a change or since the Session was loaded. ``probability`` is exact where the Session
-    kept it, else from 1,000 draws like those of all arms; of an arm that was given again it is that of its first
-    choice. Arms of which nothing is known take turns, all alike.
+    arm, 100 at most, since a change or since the Session was loaded. ``probability`` is the one that the log keeps, if
+    it keeps any, else from 1,000 draws like those of all arms; of an arm that was given again it is that of its first
+    choice, and those of the arms are what a new unit would get. Arms of which nothing is known take turns, all alike.
     ``overtaking`` is the next change of the best arm that the policy expects, if it thinks of slopes and expects one.
     ``late``: silence is weighed by its age, so that the policy's intervals are too narrow while data is young: by a
     factor of up to 1/sqrt(1 - p) where a share p converts.
@@ -163,12 +168,18 @@ def _explain_choice(
     """
     past = learner.past(learnt)
     belief = among(past.stage.policy.belief(past.state), list(map(learner.is_on, range(learner.n_arms))))
-    source = "policy"
+    rewards, source = learner.rewards_before(learnt, RECENT), "policy"
     if belief.estimate is None:
-        belief, source = _recent(belief, learner.rewards_before(learnt, RECENT)), RECENT_REWARDS
-    shares, crossing = learner.shares(learnt, DRAWN), belief.crossing
+        belief, source = _recent(belief, rewards), RECENT_REWARDS
+    belief = of_rewards(belief, list(chain(*rewards)) or [reward for _, _, reward in learner.recent])
+    shares, crossing, place = learner.shares(learnt, DRAWN), belief.crossing, learner.places.index(arm)
     if phase is None and probability is None:
-        shares = _with_choice(learner, learnt, learner.places.index(arm), shares)
+        shares = _with_choice(learner, learnt, place, shares)
+    chances = learner.chances(shares)
+    if probability is None:
+        probability = float(chances[place])
+    elif phase != "again":
+        chances = _agreeing(chances, place, probability, learner)
     own = [names[place] for place in learner.places]
     snoozed = {snooze.arm: snooze for snooze in belief.snoozed}
 
@@ -181,7 +192,7 @@ def _explain_choice(
             _known(belief.estimate, place),
             _known(belief.low, place),
             _known(belief.high, place),
-            float(shares[place]),
+            float(chances[place]),
             snoozed[place].until if place in snoozed else None,
             _known(belief.slope, place),
             status == ON,
@@ -192,11 +203,9 @@ def _explain_choice(
         id=id,
         step=step,
         arm=names[arm],
-        phase=phase or ("snoozed" if last else "exploring"),
+        phase=phase or ("snoozed" if last else "exploring" if past.stage.policy.snoozes else "chosen"),
         learnt=learnt,
-        probability=learner.with_holdout(arm, float(shares[learner.places.index(arm)]))
-        if probability is None
-        else probability,
+        probability=probability,
         gap=last.gap if last else belief.gap,
         threshold=None if last else belief.threshold,
         window=last.window if last else belief.window,
@@ -218,14 +227,35 @@ def _with_choice(learner: Learner, learnt: int, chosen: int, shares: Any) -> Any
     return shares / shares.sum()
 
 
+def _agreeing(chances: Any, chosen: int, probability: float, learner: Learner) -> Any:
+    """What was drawn, made to agree with the probability that the log keeps of the choice: together they are 1."""
+    others = np.arange(len(chances)) != chosen
+    weights = np.where(others, chances, 0.0)
+    if not weights.any():  # others are so rare that no draw had one
+        weights = 1.0 * (others & list(map(learner.is_on, range(len(chances)))))
+    found: Any = weights * ((1.0 - probability) / max(weights.sum(), 1e-300))
+    found[chosen] = probability
+    return found
+
+
 def _recent(belief: Belief, rewards: list[list[float]]) -> Belief:
-    """Means of recent rewards with intervals of 1.96 standard errors, for policies that keep no estimates."""
-    count = np.array([len(arm) for arm in rewards])
-    mean = np.array([np.mean(arm) if arm else math.nan for arm in rewards])
-    error = np.array([np.std(arm, ddof=1) if len(arm) > 1 else math.inf for arm in rewards]) / np.sqrt(
-        np.maximum(count, 1)
-    )
-    return belief._replace(estimate=mean, low=mean - 1.96 * error, high=mean + 1.96 * error)
+    """Means of recent rewards with 95 % intervals, for policies that keep no estimates.
+
+    Of rewards that are 0 or 1 Wilson's intervals, else 1.96 standard errors to each side.
+    """
+    found = [_mean_of(arm) for arm in rewards]
+    mean, low, high = (np.array(column) for column in zip(*found, strict=True))
+    return belief._replace(estimate=mean, low=low, high=high)
+
+
+def _mean_of(rewards: list[float]) -> tuple[float, float, float]:
+    if not rewards:
+        return math.nan, math.nan, math.nan
+    mean, count = float(np.mean(rewards)), len(rewards)
+    if set(rewards) <= {0.0, 1.0}:
+        return mean, *map(float, wilson_interval(mean, count))
+    error = float(np.std(rewards, ddof=1)) / math.sqrt(count) if count > 1 else math.inf
+    return mean, mean - Z * error, mean + Z * error
 
 
 def _known(values: Any, index: int) -> float | None:

@@ -16,7 +16,7 @@ from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
 from driftbandits.errors import PolicyError
 from driftbandits.live.past import Past, copy_of
-from driftbandits.policies._parts.belief import Belief, among
+from driftbandits.policies._parts.belief import Belief, among, of_rewards
 from driftbandits.policies._parts.changing_arms import RECENT, learn_in_turn, with_arms
 from driftbandits.policies.base import Policy, State
 
@@ -159,7 +159,7 @@ class Learner:
         """What the policy thinks of the Session's arms, or forecasts; nothing of those that it does not know."""
         policy = player.stage.policy
         found: Belief = policy.forecast(player.state, ahead) if ahead else policy.belief(player.state)
-        found = among(found, self._on.tolist())
+        found = of_rewards(among(found, self._on.tolist()), (reward for _, _, reward in self.recent))
         if self.places == list(range(n_arms)):
             return found
         spread: dict[str, Any] = {}
@@ -328,12 +328,16 @@ class Learner:
         share = (0.0 if self.holdout is None else self.holdout[0]) if share is None else share
         return share > 0.0 and bool(self.stream.at(HELD_STEPS + step).random() < share)
 
-    def with_holdout(self, arm: int, p: float) -> float:
-        """The probability of an arm that the policy chooses with probability p."""
-        if self.holdout is None or self.forced is not None:
-            return p
-        share, control = self.holdout
-        return (share if arm == control else 0.0) + (1.0 - share) * p
+    def chances(self, shares: Any) -> Any:
+        """The probability of each arm that the policy alone chooses with these: explore and the holdout included."""
+        if self.forced is not None:
+            return shares
+        p = self.explore / len(self._choices) * self._on + (1.0 - self.explore) * shares
+        if self.holdout is not None:
+            share, control = self.holdout
+            p *= 1.0 - share
+            p[self._place_of[control]] += share
+        return p
 
     def _held(self, step: int, count: int) -> tuple[Any, float, int]:
         """Which of these asks are held out, as the loop takes it."""

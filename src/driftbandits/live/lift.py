@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.intervals import Z, are_binary, share_mean_interval
+
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
 
@@ -45,6 +47,10 @@ class Strata:
     means x_b, y_b and variances s_b^2, r_b^2 of the m_b rewards of the policy and the k_b of the holdout, the lift is
     the average of x_b - y_b with weights n_b/N, and its variance the sum of (n_b/N)^2 (s_b^2/m_b + r_b^2/k_b). Means
     may drift as they like: what moves from one stretch to another is compared within each.
+
+    Where all rewards are 0 or 1, each group's average gets Wilson's interval for as many rewards as its variance says
+    it is worth, and the lift Newcombe's (1998, method 10): both averages are apart from it by their distances to those
+    ends, squared and added up. It lies within [-1, 1], and has a length also where all rewards of a group are alike.
 
     Where units are named, they are what is held out by chance, and rewards of one unit are no independent ones. Units
     are in G = 32 groups by their hash. Group g, with m_bg rewards of sum x_bg of the policy and k_bg of sum y_bg of the
@@ -96,20 +102,32 @@ class Strata:
         rewards, held_out = (sum(column) for column in zip(*map(_counts, stretches), strict=True))
         if min(rewards, held_out) < FEWEST:
             return Lift(None, None, None, None, None, int(rewards), int(held_out))
-        lift = variance = gained = control = 0.0
+        lift = gained = control = 0.0
+        averages, variances, worth = np.zeros(2), np.zeros(2), np.zeros(2)
         errors = np.zeros(GROUPS)
         for stretch in stretches:
             (m0, x0, xx, k0, y0, yy), (m_g, x_g, k_g, y_g) = stretch
             (m, k), x, y = _counts(stretch), x0 + x_g.sum(), y0 + y_g.sum()
             share, x_mean, y_mean = (m + k) / (rewards + held_out), x / m, y / k
             lift, gained, control = lift + share * (x_mean - y_mean), gained + x, control + y
-            scatter = _scatter(m0, x0, xx, x_mean) / (m * (m - 1.0)) + _scatter(k0, y0, yy, y_mean) / (k * (k - 1.0))
-            variance += share**2 * scatter
+            scatters = _scatter(m0, x0, xx, x_mean) / (m * (m - 1.0)), _scatter(k0, y0, yy, y_mean) / (k * (k - 1.0))
+            averages += share * np.array([x_mean, y_mean])
+            variances += share**2 * np.array(scatters)
+            worth += share**2 / np.array([m, k])
             errors += share * ((x_g - m_g * x_mean) / m - (y_g - k_g * y_mean) / k)
-        variance += GROUPS / (GROUPS - 1) * float((errors**2).sum())
-        reach = (T_31 if self.units else 1.96) * math.sqrt(variance)
+        if not self.units and self._are_binary():
+            low, high = share_mean_interval(averages, np.sqrt(variances), 1.0 / worth)
+            below, above = averages - low, high - averages
+            down, up = float(np.hypot(below[0], above[1])), float(np.hypot(above[0], below[1]))
+        else:
+            variance = float(variances.sum() + GROUPS / (GROUPS - 1) * (errors**2).sum())
+            down = up = (T_31 if self.units else Z) * math.sqrt(variance)
         lift, means = float(lift), (float(gained / rewards), float(control / held_out))
-        return Lift(lift, lift - reach, lift + reach, *means, int(rewards), int(held_out))
+        return Lift(lift, lift - down, lift + up, *means, int(rewards), int(held_out))
+
+    def _are_binary(self) -> bool:
+        count, total, squares = np.array(list(self.blocks.values())).reshape(-1, 2, 3).transpose(2, 0, 1)
+        return bool(are_binary(count, total, squares).all())
 
 
 def lift_of(session: Session) -> Lift:

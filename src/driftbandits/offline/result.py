@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._common.intervals import t_quantile
+from driftbandits._common.intervals import share_mean_interval, t_quantile
 from driftbandits._common.notebook import html_table, text_table
 from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
@@ -64,7 +64,7 @@ class Replay:
         for name in self.sums:
             known, estimator, rows = self._basis(name)
             row: dict[str, Any] = {"policy": name, "estimator": estimator, "rows": rows}
-            row |= self._interval(self._average(name), ("reward", "low", "high"), known)
+            row |= self._interval(self._average(name), ("reward", "low", "high"), known, rows if self._binary else None)
             against = self._average(name) - self._average(LOG)
             against_log = ("against_log", "against_low", "against_high")
             table.append(row | self._interval(against, against_log, known and name != LOG))
@@ -125,6 +125,10 @@ class Replay:
         mine = float(effective[self.rows.names.index(name.removeprefix("only "))])
         return mine >= FEWEST, "inverse propensity", int(mine)
 
+    @property
+    def _binary(self) -> bool:
+        return bool(np.isin(self.rows.rewards, (0.0, 1.0)).all())
+
     def _average(self, name: str) -> Array:
         """Reward per step, on the log and on every replicate."""
         return self.sums[name].sum(axis=1) / self.counts[name].sum(axis=1)  # type: ignore[no-any-return]
@@ -134,11 +138,12 @@ class Replay:
         return self.sums[name] / np.maximum(self.counts[name], 1)
 
     @staticmethod
-    def _interval(values: Array, names: tuple[str, str, str], known: bool) -> dict[str, float | None]:
+    def _interval(
+        values: Array, names: tuple[str, str, str], known: bool, count: int | None = None
+    ) -> dict[str, float | None]:
         if not known:
             return dict.fromkeys(names)
-        middle, reach = reached(values)
-        return dict(zip(names, (float(middle), float(middle - reach), float(middle + reach)), strict=True))
+        return dict(zip(names, map(float, with_interval(values, count)), strict=True))
 
     def plot(
         self,
@@ -166,9 +171,10 @@ class Replay:
             parts = self.sums[LOG].shape[1]
             middles = self.rows.places[((np.arange(parts) + 0.5) * len(self.rows) / parts).astype(np.int64)]
             for name in shown:
-                middle, reach = reached(self._curve(name))
+                counts = self.counts[name][0] / (self.turns if name in self.policies else 1)
+                middle, low, high = with_interval(self._curve(name), counts if self._binary else None)
                 left.plot(middles, middle, label=name, **figures.line_style(style[name]))
-                figures.shade(left, middles, middle - reach, middle + reach, style[name])
+                figures.shade(left, middles, low, high, style[name])
             left.set(xlabel="row of the log", ylabel="reward per step", xlim=(0, len(self.log)), title="along the log")
             figures.thousands(left.xaxis, 4)
             if ax is None:
@@ -215,7 +221,13 @@ class Replay:
         return [*self.policies, LOG, *sorted(best)]
 
 
-def reached(values: Array) -> tuple[Any, Any]:
-    """The estimate, which comes first, and how far its 95 % interval reaches, from the replicates that follow it."""
-    spread = values[1:].std(axis=0, ddof=1)
-    return values[0], t_quantile(len(values) - 2) * spread
+def with_interval(values: Array, count: Any = None) -> tuple[Any, Any, Any]:
+    """The estimate, which comes first, with the ends of its 95 % interval, from the replicates that follow it.
+
+    Of rewards that are 0 or 1 it has their ``count``, and gets Wilson's interval; else Student's.
+    """
+    spread, quantile = values[1:].std(axis=0, ddof=1), t_quantile(len(values) - 2)
+    if count is None:
+        return values[0], values[0] - quantile * spread, values[0] + quantile * spread
+    middle = np.clip(values[0], 0.0, 1.0)
+    return middle, *share_mean_interval(middle, spread, np.maximum(count, 1), quantile)

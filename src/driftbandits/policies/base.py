@@ -65,6 +65,9 @@ class Policy(Compiled):
     arms_change: ClassVar[str] = "anew"
     """What becomes of what it learnt when arms come and go, a key of ``ARMS_CHANGE``."""
 
+    snoozes: ClassVar[bool] = False
+    """Whether it leaves an arm alone for a while once it is found to be worse; then it explores while none is."""
+
     def init(self, n_arms: int) -> State:
         """The State before the first step."""
         raise NotImplementedError

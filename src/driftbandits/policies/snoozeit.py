@@ -67,6 +67,7 @@ class SnoozeIt(Policy):
     pick: str | None = None
 
     arms: ClassVar[tuple[int, float]] = (2, 2)
+    snoozes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.pick is not None:

@@ -84,6 +84,7 @@ class SnoozeItK(Policy):
     """
 
     arms_change: ClassVar[str] = "snoozed"
+    snoozes: ClassVar[bool] = True
 
     horizon: int
     drift: float

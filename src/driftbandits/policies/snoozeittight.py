@@ -57,6 +57,7 @@ class SnoozeItTight(Policy):
     confidence: float = 1.0
 
     arms: ClassVar[tuple[int, float]] = (2, 2)
+    snoozes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_horizon(self.horizon)

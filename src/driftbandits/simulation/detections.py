@@ -10,7 +10,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import shown
-from driftbandits._common.intervals import mean_interval
+from driftbandits._common.intervals import mean_interval, share_mean_interval, t_quantile
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance, check_always_there
 from driftbandits.simulation.result import Simulation
@@ -78,7 +78,8 @@ def detection_delays(result: Simulation) -> pl.DataFrame:
 def detection_table(result: Simulation) -> pl.DataFrame:
     """One row a policy: mean delay, share of changes missed, false alarms per 10^5 steps, with 95 % intervals.
 
-    The intervals are Student's, over runs; the delay is that of changes not missed. An event is a false alarm unless it
+    The intervals are Student's, over runs, and for the share missed Wilson's; the delay is that of changes not missed.
+    An event is a false alarm unless it
     is the first after a change and before the next one; where a policy restarts arms one by one, the first of an arm
     whose mean has changed.
     """
@@ -102,6 +103,10 @@ def detection_table(result: Simulation) -> pl.DataFrame:
         columns["changes"].append(len(mine) // runs)
         for measure, values in measures.items():
             found = [float(x) for x in mean_interval(values)] if values else [None] * 3
+            if measure == "missed" and values:
+                error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
+                quantile = t_quantile(len(values) - 1)
+                found[1:] = map(float, share_mean_interval(found[0], error, len(mine), quantile))
             for ending, value in zip(("", "_low", "_high"), found, strict=True):
                 columns.setdefault(measure + ending, []).append(value)
     return pl.DataFrame(columns, strict=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +66,23 @@ def among(belief: Belief, on: Sequence[bool]) -> Belief:
     these = np.flatnonzero(on)
     found = gaussian_belief(mean[these], (high - mean)[these] / 1.96)
     return belief._replace(gap=found.gap, threshold=found.threshold)
+
+
+def of_rewards(belief: Belief, rewards: Iterable[float]) -> Belief:
+    """What is believed of means of such ``rewards``: where all are 0 or 1, no mean lies outside of [0, 1].
+
+    An infinite end stays, as it says that nothing is known.
+
+    >>> wide = gaussian_belief(np.array([0.02, 0.5]), np.array([0.03, 0.1]))
+    >>> [belief.low.round(3).tolist() for belief in (of_rewards(wide, [0, 1]), of_rewards(wide, [0, 0.5]))]
+    [[0.0, 0.304], [-0.039, 0.304]]
+    """
+    seen = set(rewards)
+    if not seen or not seen <= {0.0, 1.0}:
+        return belief
+    known = {name: values for name in ("estimate", "low", "high") if (values := getattr(belief, name)) is not None}
+    cut = {name: np.where(np.isinf(values), values, np.clip(values, 0.0, 1.0)) for name, values in known.items()}
+    return belief._replace(**cut)
 
 
 def widened(freedom: int) -> float:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
+from driftbandits._common.intervals import Z, are_binary, wilson_interval
 from driftbandits.service.dashboard.tracks import ARMS, LAST, SUMS, Rows
 
 ROLLING = 8
@@ -29,8 +30,9 @@ def make_curves(rows: Rows, origin: float) -> Curves:
     arm: dict[str, Array] = {name: rows.arms[:, :, index] for index, name in enumerate(ARMS)}
     steps = arm["asks"].sum(axis=1, keepdims=True)
     recent = {name: _rolling(arm[name]) for name in ("rewards", "total", "squares", "weight", "weighted")}
-    mean, half_width = mean_and_half_width(recent["rewards"], recent["total"], recent["squares"])
-    mean = np.where(recent["rewards"] < FEWEST, np.nan, mean)
+    few = recent["rewards"] < FEWEST
+    around = means_with_intervals(recent["rewards"], recent["total"], recent["squares"], origin)
+    mean, low, high = (np.where(few, np.nan, column) for column in around)
     with np.errstate(invalid="ignore", divide="ignore"):
         alone = carried_forward(recent["weighted"] / recent["weight"])
         share, snoozed = _rolling(arm["asks"]) / _rolling(steps), arm["snoozed"] / steps
@@ -43,20 +45,27 @@ def make_curves(rows: Rows, origin: float) -> Curves:
         {
             "share": share,
             "snoozed": snoozed,
-            "mean": mean + origin,
-            "low": mean - half_width + origin,
-            "high": mean + half_width + origin,
+            "mean": mean,
+            "low": low,
+            "high": high,
             "lead": np.where(np.isnan(alone), np.nan, lead),
         },
     )
 
 
-def mean_and_half_width(count: Any, total: Any, squares: Any) -> tuple[Array, Array]:
-    """Means, and half the width of their 95 % intervals: 1.96 standard errors. nan where there are too few numbers."""
+def means_with_intervals(count: Any, total: Any, squares: Any, origin: float) -> tuple[Array, Array, Array]:
+    """Means with the ends of their 95 % intervals: Wilson's for rewards of 0 and 1, else 1.96 standard errors.
+
+    ``origin`` was taken off each reward before they, and their squares, were added up. nan where too few are known.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.asarray(total / count)
-        variance = np.maximum(squares - total * mean, 0.0) / (count - 1)
-        return mean, np.where(count > 1, 1.96 * np.sqrt(variance / count), np.nan)
+        above = np.asarray(total / count)
+        variance = np.maximum(squares - total * above, 0.0) / (count - 1)
+        reach = np.where(count > 1, Z * np.sqrt(variance / count), np.nan)
+        mean, rewards = above + origin, total + count * origin
+        binary = are_binary(count, rewards, squares + origin * (total + rewards))
+        low, high = wilson_interval(mean, count)
+        return mean, np.where(binary, low, mean - reach), np.where(binary, high, mean + reach)
 
 
 def carried_forward(values: Array) -> Array:

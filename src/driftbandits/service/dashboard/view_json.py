@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits.service.dashboard.curves import Curves, make_curves, mean_and_half_width
+from driftbandits.service.dashboard.curves import Curves, make_curves
 from driftbandits.service.dashboard.numbers import number_or_none
 from driftbandits.service.dashboard.tallies import WIDTH
 from driftbandits.service.dashboard.tracks import SUMS
@@ -71,7 +71,8 @@ def view_json(view: View, span: str = "whole", have: Cursor | None = None) -> tu
 
 
 def _arms(view: View, listed: list[int], totals: Any, curves: Curves) -> list[dict[str, Any]]:
-    mean, half_width = mean_and_half_width(totals[:, 1], totals[:, 2], totals[:, 3])
+    with np.errstate(invalid="ignore"):
+        mean = totals[:, 2] / totals[:, 1] + (view.origin or 0.0)
     snoozed = {snooze.arm: snooze.until for snooze in view.snoozed}
     unknown = np.full(len(totals), np.nan)
     last = {name: column[-1] if len(column) else unknown for name, column in curves.arms.items()}
@@ -83,8 +84,7 @@ def _arms(view: View, listed: list[int], totals: Any, curves: Curves) -> list[di
             "arm": view.names[arm],
             "asks": int(totals[arm, 0]),
             "rewards": int(totals[arm, 1]),
-            "overall": number_or_none(mean[arm] + (view.origin or 0.0)),
-            "overall_half_width": number_or_none(half_width[arm]),
+            "overall": number_or_none(mean[arm]),
         }
         | {name: number_or_none(column[arm]) for name, column in last.items()}
         | {name: None if values is None else number_or_none(values[arm]) for name, values in thought.items()}
