@@ -99,7 +99,7 @@ def curves(rows: list[Row], arm: int, rolling: int = 8) -> list[tuple[float, ...
 
 
 def wilson(mean: float, count: int) -> tuple[float, float]:
-    """The probabilities p from which the mean is 1.96 standard errors away: roots of (mean - p)^2 = 1.96^2 p (1 - p)/n."""
+    """The p from which the mean is 1.96 standard errors away: the roots of (mean - p)^2 = 1.96^2 p (1 - p)/n."""
     square = 1.96**2 / count
     a, b, c = 1 + square, -(2 * mean + square), mean**2
     root = math.sqrt(max(b * b - 4 * a * c, 0.0))

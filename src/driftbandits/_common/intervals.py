@@ -115,4 +115,4 @@ def are_binary(count: Any, total: Any, squares: Any) -> Any:
     >>> [bool(are_binary(len(x), sum(x), sum(each**2 for each in x))) for x in ([0, 1, 1], [0.5, 1], [2, 0.5])]
     [True, False, False]
     """
-    return (np.asarray(total) == squares) & (0 <= np.asarray(total)) & (np.asarray(total) <= count)
+    return (np.asarray(total) == squares) & (np.asarray(total) >= 0) & (np.asarray(total) <= count)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 
-from driftbandits.cli.options import Whole
+from driftbandits.cli.options import Port
 
 
-def demo(*, port: Whole = 8000, browser: bool = True) -> None:
+def demo(*, port: Port = 8000, browser: bool = True) -> None:
     """Show live decisions: a service on a new database, simulated visitors, and the dashboard.
 
     Three experiments run at about 60 Decisions a second each; means drift, rewards come late or never. Ctrl-C ends
@@ -17,10 +17,15 @@ def demo(*, port: Whole = 8000, browser: bool = True) -> None:
     Parameters
     ----------
     port
-        Where the dashboard is; any free port if this one is taken.
+        The port of the dashboard. Default: 8000. If it is taken, or 0, any that is free.
     browser
         Open the dashboard in the browser, if there is a display.
     """
+    wanted, port = port, _free(port)
+    url = f"http://127.0.0.1:{port}"
+    taken = f" (port {wanted} is taken)" if wanted not in (0, port) else ""
+    _say(f"starting a service at {url}{taken}, with a new database in a temporary folder")
+
     import tempfile
     import threading
     import webbrowser
@@ -33,17 +38,15 @@ def demo(*, port: Whole = 8000, browser: bool = True) -> None:
         from driftbandits.service.core.run import serve
         from driftbandits.service.core.settings import Settings
 
-    port = _free(port)
-    url = f"http://127.0.0.1:{port}"
     stop = threading.Event()
 
     def announce() -> None:
-        print(f"the dashboard is at {url}/#checkout-button   (Ctrl-C ends the demo)", flush=True)
+        _say(f"the dashboard is at {url}/#checkout-button   (Ctrl-C ends the demo)")
         if browser and _has_display():
             webbrowser.open(f"{url}/#checkout-button")
 
     with tempfile.TemporaryDirectory(prefix="driftbandits-demo-") as folder:
-        visitors = threading.Thread(target=run_visitors, args=(url, stop, announce), name="visitors")
+        visitors = threading.Thread(target=run_visitors, args=(url, stop, _say, announce), name="visitors")
         visitors.start()
         try:
             serve(Settings(store=f"sqlite:///{Path(folder) / 'demo.db'}", port=port, auth=False, log_level="warning"))
@@ -52,7 +55,11 @@ def demo(*, port: Whole = 8000, browser: bool = True) -> None:
         finally:
             stop.set()
             visitors.join()
-    print("the demo is over")
+    _say("the demo is over")
+
+
+def _say(words: str) -> None:
+    print(words, flush=True)
 
 
 def _free(port: int) -> int:

@@ -36,6 +36,18 @@ def _whole(kind: Any, tokens: Sequence[Any]) -> int:
 Whole = Annotated[int, Parameter(converter=_whole)]
 
 
+def _port(kind: Any, tokens: Sequence[Any]) -> int:
+    """A port to listen on: what is none would end as an OverflowError of the socket."""
+    number = _whole(kind, tokens)
+    if not 0 <= number <= LARGEST_PORT:
+        raise ValueError(f"a port is from 0, which means any that is free, to {LARGEST_PORT:,}; got {number}")
+    return number
+
+
+LARGEST_PORT = 65_535
+Port = Annotated[int, Parameter(converter=_port)]
+
+
 def read_instance(name: str, settings: dict[str, Any] | None = None) -> Any:
     """An instance of a family, with these settings, or the one in a file."""
     from driftbandits import instances

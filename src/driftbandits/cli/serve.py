@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from cyclopts import App
 
-from driftbandits.cli.options import LIVE, Whole
+from driftbandits.cli.options import LIVE, Port
 
 token = App(name="token", group=LIVE, help="Tokens that open the service to programs: create, list, revoke.")
 
@@ -17,7 +17,7 @@ def serve(
     *,
     store: str | None = None,
     host: str | None = None,
-    port: Whole | None = None,
+    port: Port | None = None,
     url: str | None = None,
     auth: bool | None = None,
     root_path: str | None = None,

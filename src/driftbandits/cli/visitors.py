@@ -89,14 +89,18 @@ VISITORS = (
 )
 
 
-def run_visitors(url: str, stop: threading.Event, ready: Callable[[], None]) -> None:
-    """Wait for the service, create the experiments, and visit until told to stop."""
-    asyncio.run(_run(url, stop, ready))
+def run_visitors(url: str, stop: threading.Event, say: Callable[[str], None], ready: Callable[[], None]) -> None:
+    """Wait for the service, create the experiments, say how far that is, and visit until told to stop."""
+    asyncio.run(_run(url, stop, say, ready))
 
 
-async def _run(url: str, stop: threading.Event, ready: Callable[[], None]) -> None:
+async def _run(url: str, stop: threading.Event, say: Callable[[str], None], ready: Callable[[], None]) -> None:
     async with AsyncClient(url, patience=1.0) as client:
-        opened = [await _open(client, visitors, stop) for visitors in VISITORS]
+        opened = []
+        for number, visitors in enumerate(VISITORS, start=1):
+            policy = visitors.declared.get("policy", "AutoTS")
+            say(f"creating experiment {number} of {len(VISITORS)}: {visitors.id}, policy {policy}")
+            opened.append(await _open(client, visitors, stop))
         if not stop.is_set():
             ready()
         pairs = zip(VISITORS, opened, strict=True)
