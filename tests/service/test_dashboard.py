@@ -106,7 +106,7 @@ def test_a_creation_that_takes_long_says_so_and_is_asked_for_once(
     page.get_by_text("Late rewards, visitors, seed, drift").click()
     dialog = page.get_by_role("dialog", name="New experiment")
     dialog.get_by_label("Same visitor, same arm").fill("3600")
-    dialog.get_by_label("Young silence").select_option("is weighed by its age")
+    dialog.get_by_label("Unreported rewards").select_option("correct for delay")
     for _ in range(2):
         page.get_by_role("button", name="Create").click()
         expect(page.locator("#create-note")).to_contain_text("Creating …")
@@ -114,17 +114,17 @@ def test_a_creation_that_takes_long_says_so_and_is_asked_for_once(
     expect(page.locator("#title")).to_have_text("button")
     # What was declared there is shown, and can be changed.
     expect(page.locator("#about")).to_contain_text(
-        "young silence is weighed by its age · a visitor keeps an arm for 60 min"
+        "unreported rewards are corrected for delay · a visitor keeps an arm for 60 min"
     )
     expect(page.locator("#arms-note")).to_contain_text("but their 95 % is too narrow then")
     page.get_by_role("button", name="Settings").click()
     dialog = page.get_by_role("dialog", name="Settings")
     expect(dialog.get_by_label("Same visitor, same arm")).to_have_value("3600")
-    expect(dialog.get_by_label("Young silence")).to_have_value("true")
+    expect(dialog.get_by_label("Unreported rewards")).to_have_value("true")
     dialog.get_by_label("Same visitor, same arm").fill("")
-    dialog.get_by_label("Young silence").select_option("is not learnt yet")
+    dialog.get_by_label("Unreported rewards").select_option("ignore")
     dialog.get_by_role("button", name="Change").click()
-    expect(page.locator("#about")).not_to_contain_text("young silence")
+    expect(page.locator("#about")).not_to_contain_text("unreported")
     expect(page.locator("#about")).not_to_contain_text("a visitor keeps")
     expect(page.locator("#arms-note")).not_to_contain_text("too narrow")
     now = running.http.get("/v1/experiments/button").json()
@@ -241,12 +241,18 @@ def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(
         expect(page.locator("#pill")).to_have_text("needs a token")
         page.get_by_label("Bearer token").fill("wrong")
         page.get_by_role("button", name="Use it").click()
-        expect(page.locator("#messages")).to_contain_text("unknown, was revoked or has ended")
+        said = page.get_by_role("dialog", name="Token").get_by_role("alert")
+        expect(said).to_contain_text("unknown, was revoked or has ended")  # it was dimmed behind the dialog
+        expect(page.locator("#messages")).to_be_empty()
         page.get_by_label("Bearer token").fill(reader)
         page.get_by_role("button", name="Use it").click()
         expect(page.locator("#pill")).to_have_text("live")
         page.get_by_role("button", name="Pause").click()
+        expect(said).to_contain_text("needs a token of scope admin")
+        page.get_by_role("button", name="Cancel").click()
         expect(page.locator("#messages")).to_contain_text("needs a token of scope admin")
+        page.get_by_role("button", name="Token").click()
+        expect(said).to_be_hidden()
         page.get_by_label("Bearer token").fill(admin)
         page.get_by_role("button", name="Use it").click()
         page.get_by_role("button", name="Pause").click()
@@ -375,7 +381,7 @@ def test_charts_zoom_move_and_become_files(running: Running, watch: Callable[...
     steps = [int(line.split(",")[0]) for line in lines[1:]]
     assert steps
     assert first <= steps[0] <= steps[-1] <= last
-    for figure in ("Share of traffic, and snoozes", "Mean reward"):
+    for figure in ("Share of traffic", "Mean reward"):
         with page.expect_download() as files:
             page.get_by_role("button", name=f"{figure} as PNG").click()
         assert Path(files.value.path()).read_bytes()[:4] == b"\x89PNG"

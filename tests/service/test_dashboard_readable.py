@@ -40,8 +40,8 @@ def test_readable_by_everyone(running: Running, watch: Callable[..., Watched], s
     expect(page.locator("#list li")).to_have_count(1)
     assert offenders(page) == {}
     tops = page.evaluate("[...document.querySelectorAll('#list .fact')].map(each => each.getBoundingClientRect().top)")
-    assert len(tops) == 4
-    assert len(set(tops)) == (1 if size == DESKTOP else 2)  # what belongs to a line begins at one height
+    assert len(tops) == 3  # and no lift: nothing is held out
+    assert len(set(tops)) == 1  # what belongs to a line begins at one height
     page.get_by_role("button", name="New").click()
     expect(page.get_by_role("dialog", name="New experiment")).to_be_visible()
     assert offenders(page) == {}

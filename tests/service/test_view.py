@@ -168,6 +168,7 @@ def test_intervals_of_rewards_of_0_and_1_stay_within_0_and_1(gap: float) -> None
     view = long_play(db.AutoTS(), 400, gap=gap, explore=0.3).view
     view.take_in()
     assert view.origin == (gap > 0)
+    assert view_json(view)[0]["weighted"], "by the probabilities that the log keeps"
     found = make_curves(view.rows(view.whole), view.origin).arms
     known = ~np.isnan(found["mean"])
     low, mean, high = (found[name][known] for name in ("low", "mean", "high"))

@@ -10,7 +10,7 @@ import numpy as np
 from driftbandits.service.dashboard.curves import Curves, make_curves
 from driftbandits.service.dashboard.numbers import number_or_none
 from driftbandits.service.dashboard.tallies import WIDTH
-from driftbandits.service.dashboard.tracks import SUMS
+from driftbandits.service.dashboard.tracks import ARMS, SUMS
 from driftbandits.service.dashboard.views import SnoozeSpan, View
 
 MOST_DRAWN = 20
@@ -60,7 +60,7 @@ def view_json(view: View, span: str = "whole", have: Cursor | None = None) -> tu
         "start": start,
         "width": WIDTH * track.width,
         "rows": whole | by_arm,
-        "weighted": view.weighted,
+        "weighted": bool((totals[:, ARMS.index("weight")] != totals[:, ARMS.index("rewards")]).any()),
         "decisions": _decisions(view),
         "snoozes": [_span(view, span) for span in reversed(view.snoozes)],
         "alarm": _alarm(view),

@@ -78,7 +78,7 @@ class View:
     def __init__(self, session: Session, drift: float | None = None, n_arms: int | None = None) -> None:
         self.names, self.session_name = session.arms[:n_arms], session.name
         self.late = session.late
-        self.weighted, self._policy = session.explore > 0, session.policy
+        self._policy = session.policy
         n_arms = len(self.names)
         most = max(16, min(MOST_ROWS, MOST_NUMBERS // n_arms)) // 2 * 2
         self.whole, self.recent = Track(most, n_arms, folds=True), Track(most, n_arms, folds=False)
@@ -137,7 +137,7 @@ class View:
                     self._add_arm(event.name)
                     asks, closed = self._asks, self._closed
                 elif isinstance(event, PolicyChanged):
-                    self.step, self.time, self.weighted = step, time, event.explore > 0
+                    self.step, self.time = step, time
                     self._change_policy(event.policy)
                     asks, closed = self._asks, self._closed
                 elif isinstance(event, LateSwitched):

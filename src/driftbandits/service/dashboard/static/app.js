@@ -24,10 +24,7 @@ const stream = new Stream({
       by('pill').textContent = words;
     }
   },
-  locked(error) {
-    say(error.message);
-    if (!by('token').open) openToken();
-  },
+  locked: error => openToken(error.message),
   event(name, data) {
     if (name === 'compiling') { compiling = data; this.state('live', 'live'); return; }
     if (name !== 'refusal') by('nothing').hidden = true;
@@ -103,8 +100,8 @@ async function does(path, method, body, question) {
     does.done();
     return true;
   } catch (error) {
-    say(error.message);
-    if (error.status === 401 || error.status === 403) openToken();
+    if (error.status === 401 || error.status === 403) openToken(error.message);
+    else say(error.message);
     return false;
   }
 }
@@ -119,16 +116,21 @@ function confirmed({ title, text, yes }) {
   return new Promise(resolve => by('confirm').addEventListener('close', () => resolve(by('confirm').returnValue === 'yes'), { once: true }));
 }
 
-function openToken() {
+// What is wrong with the token is said where another one is asked for, and on the page if none is given.
+function openToken(wrong = '') {
+  openToken.wrong = wrong;
+  by('token-error').textContent = token.get() ? wrong : '';
+  if (by('token').open) return;
   by('token-form').elements.token.value = token.get();
   by('token').showModal();
 }
-by('open-token').addEventListener('click', openToken);
+by('open-token').addEventListener('click', () => openToken());
+by('token').addEventListener('close', () => say(openToken.wrong));
 by('token-form').addEventListener('submit', event => {
   event.preventDefault();
   token.set(by('token-form').elements.token.value.trim());
+  openToken.wrong = '';
   by('token').close();
-  say('');
   stream.again();
 });
 

@@ -6,10 +6,10 @@ import { sendEveryone } from './traffic.js';
 
 const by = id => document.getElementById(id);
 const HEADS = [['arm', 'name'], ['Decisions', 'number'], ['share', 'number'], ['mean now', 'number'], ['95 %', 'number'], ['mean overall', 'number'],
-  ['lead over it', 'number'], ['estimate', 'number'], ['95 % of it', 'number'], ['state', 'state'], ['', '']];
+  ['lead over it', 'number']], OWN = [['estimate', 'number'], ['95 % of it', 'number']], LAST = [['state', 'state'], ['', '']];
 let names = new Map(), buttons = new Map(), of = null, act = null, chosen = null;
 
-const LATE = ' Silence counts in the means when its time is up: while most Decisions are young they are too high. The policy weighs it by its age, and its estimates are not; ' +
+const LATE = ' A missing reward counts in the means once its time is up: while most Decisions are young they are too high. The policy corrects for delay, and its estimates are not; ' +
   'but their 95 % is too narrow then, by a factor of up to 1/√(1 − p) where a share p converts. The drift alarm is off, as it would take young data for drift.';
 const WORDS = { off: 'disabled', removed: 'removed' };
 
@@ -24,13 +24,14 @@ function stateOf(arm, about) {
 
 export function showArms(state, about) {
   if (of !== about.id) { of = about.id; names = new Map(); buttons = new Map(); }
-  fillTable(by('arms'), HEADS, state.arms.map(arm => ({
+  const own = state.arms.some(arm => arm.estimate !== null); // some policies keep no estimates
+  fillTable(by('arms'), [...HEADS, ...(own ? OWN : []), ...LAST], state.arms.map(arm => ({
     key: arm.index, kind: about.statuses[arm.index] === 'removed' ? 'removed' : '',
     cells: [nameOf(arm, state.drawn.includes(arm.index)), count(arm.asks), percent(state.step > state.since ? arm.asks / (state.step - state.since) : null), number(arm.mean), interval(arm.low, arm.high),
-      number(arm.overall), signed(arm.lead), number(arm.estimate), interval(arm.estimate_low, arm.estimate_high), stateOf(arm, about), buttonOf(arm, about)],
+      number(arm.overall), signed(arm.lead), ...(own ? [number(arm.estimate), interval(arm.estimate_low, arm.estimate_high)] : []), stateOf(arm, about), buttonOf(arm, about)],
   })));
   const more = about.arms.length > state.arms.length ? ` The ${state.arms.length} busiest of ${about.arms.length} arms.` : '';
-  by('arms-note').textContent = `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have. Estimate: the policy’s own, if it keeps one.${more}${about.late ? LATE : silence(state.counts)}`;
+  by('arms-note').textContent = `Mean now: of the rewards within the last ${count(8 * state.width)} steps. Lead: what the policy has earned more than that arm alone would have.${own ? ' Estimate: the policy’s own.' : ''}${more}${about.late ? LATE : silence(state.counts)}`;
 }
 
 // While many wait.

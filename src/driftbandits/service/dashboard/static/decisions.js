@@ -1,12 +1,12 @@
 // The last Decisions, each with its why, which opens in place.
-import { clock, count, interval, make, named, number, percent, quoted } from './format.js';
+import { clock, count, interval, make, named, number, quoted } from './format.js';
 import { request } from './stream.js';
 import { fillTable } from './tables.js';
 
-const STATES = { pending: 'pending', dropped: 'dropped', default: 'time up: ' };
+const STATES = { pending: 'pending', dropped: 'dropped', default: 'timed out: ' };
 const WAYS = {
   forced: 'Forced: the kill switch was on, and everyone got this arm.', 'held out': 'Held out: it is one of the Decisions that always get this arm, for comparison. The policy had no say.',
-  again: 'Again: the visitor had this arm already, and keeps it for a while. The probability is that of the first choice.',
+  again: 'Again: the visitor had this arm already, and keeps it for a while. The probability is that of the first choice; the table has those of a new visitor.',
 };
 const table = document.getElementById('decisions');
 let rows = new Map(), body = null, of = null;
@@ -15,6 +15,7 @@ export function showDecisions(experiment, decisions) {
   if (of !== experiment) begin(experiment);
   for (const decision of decisions) {
     if (!rows.has(decision.id)) rows.set(decision.id, newRow(experiment, decision));
+    if (decision.probability !== null) table.classList.add('with-probability');
     rows.get(decision.id).reward.textContent = (STATES[decision.state] ?? '') + (decision.reward === null ? '' : number(decision.reward));
   }
   // What someone reads, or has the keyboard on, stays, though newer ones came.
@@ -41,7 +42,8 @@ function begin(experiment) {
   said.hidden = true;
   rows = new Map();
   body = make('tbody');
-  const heads = [['Decision', 'short'], ['time', 'short wide'], ['arm', ''], ['chance', 'number wide'], ['reward', 'number'], ['why', '']];
+  table.classList.remove('with-probability');
+  const heads = [['Decision', 'short'], ['time', 'short wide'], ['arm', ''], ['probability', 'number wide probability'], ['reward', 'number'], ['why', '']];
   table.replaceChildren(make('thead', {}, make('tr', {}, ...heads.map(([head, kind]) => make('th', { scope: 'col', class: kind }, head)))), body);
 }
 
@@ -50,7 +52,7 @@ function newRow(experiment, decision) {
   row.button = make('button', { type: 'button', class: 'small', 'aria-expanded': 'false', 'aria-label': `Why ${decision.id}?` }, 'Why?');
   row.button.addEventListener('click', () => toggle(experiment, decision, row));
   row.main = make('tr', {}, make('th', { scope: 'row', class: 'short' }, make('span', { class: 'wide' }, decision.id.slice(0, -String(decision.step).length)), String(decision.step)), make('td', { class: 'short wide' }, clock(decision.time)),
-    make('td', { class: 'name' }, named(decision.arm)), make('td', { class: 'number wide' }, decision.probability === null ? '–' : percent(decision.probability)),
+    make('td', { class: 'name' }, named(decision.arm)), make('td', { class: 'number wide probability' }, decision.probability === null ? '–' : number(decision.probability)),
     row.reward, make('td', {}, row.button));
   return row;
 }
@@ -88,6 +90,12 @@ async function look(experiment, id, box, wanted = () => true) {
   if (wanted()) box.replaceChildren(...found);
 }
 
+// With windows it is a test that would snooze an arm; without, how far the two best estimates are apart.
+function gapWords({ window, gap, threshold }, words) {
+  if (window !== null) return `The gap${words} is ${number(gap)}${threshold === null ? '' : `; above ${number(threshold)} an arm would be snoozed`}.`;
+  return `The two best estimates are ${number(gap)} apart, ± ${number(threshold)}: ${gap > threshold ? 'they can be told apart' : 'they can’t be told apart yet'}.`;
+}
+
 function explained(why) {
   const said = [`${why.id}: ${quoted(why.arm)} was chosen with probability ${number(why.probability)}, when the policy had learnt ${count(why.learnt)} rewards.`];
   if (WAYS[why.phase]) said.push(WAYS[why.phase]);
@@ -96,19 +104,18 @@ function explained(why) {
   if (why.phase === 'snoozed') {
     said.push(`Snoozed: ${snoozed.join(', ')}, ${why.until === null ? 'for good' : `until the policy’s step ${count(why.until)}`}. The gap found${window} was ${number(why.gap)}.`);
   } else {
-    const limit = why.threshold === null ? '' : `, to be compared with ${number(why.threshold)}`;
-    const gap = why.gap === null ? '' : `The gap${window} is ${number(why.gap)}${limit}.`;
-    said.push(...[why.phase === 'exploring' ? `Exploring: no arm is snoozed. ${gap}` : gap].filter(Boolean));
+    if (why.phase === 'exploring') said.push('Exploring: no arm is snoozed.');
+    if (why.gap !== null && (why.window ?? why.threshold) !== null) said.push(gapWords(why, window));
   }
   if (why.overtaking) said.push(`${quoted(why.overtaking.arm)} was expected to overtake ${quoted(why.overtaking.best)} in about ${count(why.overtaking.steps)} steps.`);
-  const heads = [['arm', 'name'], ['estimate', 'number'], ['95 % interval', 'number'], ['chance', 'number'], ...(snoozed.length ? [['snoozed until', 'number']] : [])];
+  const heads = [['arm', 'name'], ['estimate', 'number'], ['95 %', 'number'], ['probability', 'number'], ...(snoozed.length ? [['snoozed until', 'number']] : [])];
   const table = make('table');
   fillTable(table, heads, why.arms.map((arm, index) => ({
     key: index, cells: [named(arm.arm), number(arm.estimate), interval(arm.low, arm.high), arm.available ? number(arm.probability) : 'disabled',
       ...(snoozed.length ? [arm.snoozed_until === null ? '–' : `step ${count(arm.snoozed_until)}`] : [])],
   })));
   table.classList.remove('stack'); // so few columns fit on a phone
-  table.prepend(make('caption', {}, why.source === 'policy' ? `Estimates are the policy’s own.${why.late ? ' Silence is weighed by its age: while data is young the intervals are too narrow, by a factor of up to 1/√(1 − p) where a share p converts.' : ''}` : `Estimates are means of ${why.source}, as the policy keeps none.`,
-    ' Chance: how often the policy itself chooses that arm, before a holdout and exploring.'));
+  table.prepend(make('caption', {}, why.source === 'policy' ? `Estimates are the policy’s own.${why.late ? ' Unreported rewards are corrected for delay: while data is young the intervals are too narrow, by a factor of up to 1/√(1 − p) where a share p converts.' : ''}` : `Estimates are means of ${why.source}, as the policy keeps none.`,
+    ' Probability: of choosing that arm then, with exploring and the holdout. Where the log keeps none, from 1,000 draws of the policy.'));
   return [...said.map(line => make('p', {}, line)), table];
 }

@@ -3,6 +3,7 @@ import { setUpArms, showArms, showLegend } from './arms.js';
 import { showDecisions } from './decisions.js';
 import { buildFigures, drawFigures, zoom } from './figures.js';
 import { count, make, moment, named, number, percent, quoted, seconds, shownName, signed } from './format.js';
+import { leading } from './leader.js';
 import { openSettings, setUpSettings } from './settings.js';
 import { fillTable } from './tables.js';
 import { moments, readTimeline } from './timeline.js';
@@ -30,8 +31,8 @@ export function showAbout(found) {
   const drift = found.drift === null ? [] : [`watched for a drift above ${number(found.drift)} a step`];
   by('about').textContent = [found.title ? found.id : null, `${found.policy.class}${settings.length ? ` (${settings.join(', ')})` : ''}`,
     `${found.statuses.filter(each => each === 'on').length} of ${found.arms.length} arms on`, found.explore ? `explores ${percent(found.explore)}` : null, ...drift,
-    found.timeout === null ? 'waits for rewards for ever' : `timeout ${seconds(found.timeout)}`,
-    found.late ? 'young silence is weighed by its age' : null, found.sticky === null ? null : `a visitor keeps an arm for ${seconds(found.sticky)}`, `since ${moment(found.created)}`].filter(Boolean).join(' · ');
+    found.timeout === null ? 'waits for rewards forever' : `timeout ${seconds(found.timeout)}`,
+    found.late ? 'unreported rewards are corrected for delay' : null, found.sticky === null ? null : `a visitor keeps an arm for ${seconds(found.sticky)}`, `since ${moment(found.created)}`].filter(Boolean).join(' · ');
   by('status').textContent = found.status;
   by('status').dataset.state = found.status;
   by('pause').hidden = found.status !== 'running';
@@ -58,6 +59,9 @@ export function showView(found) {
 function render() {
   showTiles();
   showAlarm();
+  const words = leading(state.arms.filter(arm => (about.statuses[arm.index] ?? 'on') === 'on'));
+  by('leader').hidden = !words;
+  by('leader').replaceChildren(...(words ?? []));
   showCrossing();
   showArms(state, about);
   showTraffic(state, about);
@@ -78,12 +82,11 @@ export function draw(on = focus) {
 }
 
 function showTiles() {
-  const { told, late, settled, pending } = state.counts;
-  const share = (value, words) => told + settled ? `${percent(value / (told + settled))} ${words}` : '';
+  const { told, settled, pending } = state.counts;
   const tiles = [
     ['Decisions', count(state.step), ''], ['Rewards', count(told), state.mean === null ? '' : `mean ${number(state.mean)}`],
-    ['Pending', count(pending), 'wait for their reward'], ['Late', count(late), share(late, 'overtaken by newer')],
-    ['Time up', count(settled), share(settled, 'never came in time')],
+    ['Pending', count(pending), 'wait for their reward'],
+    ...(about.timeout !== null || settled ? [['Timed out', count(settled), told + settled ? `${percent(settled / (told + settled))} had no reward in time` : '']] : []),
     ['Delay', seconds(state.delay.median), state.delay.most === null ? 'from ask to tell' : `median; 90 % within ${seconds(state.delay.most)}`],
   ];
   by('tiles').replaceChildren(...tiles.map(([name, value, note]) => make('div', {}, make('dt', {}, name), make('dd', {}, value), note ? make('dd', {}, note) : null)));
@@ -104,7 +107,7 @@ function showAlarm() {
 function alarmWords(alarm) {
   const last = alarm.last[0];
   return `${quoted(last.arm)} changed by ${signed(last.change)} between steps ${count(last.since)} and ${count(last.until)}: at least ${number(last.at_least)} a step, ` +
-    `where ${number(alarm.drift)} was declared. ${(about.policy.fields?.drift ?? null) !== null ? 'The policy’s guarantee does not cover this: give it a larger drift, or use AutoTS, which must be told none.' : 'The policy was told of no drift, so it does not rely on that.'} ` +
+    `where ${number(alarm.drift)} was declared. ${(about.policy.fields?.drift ?? null) !== null ? 'The policy’s guarantee does not cover this: give it a larger drift, or use AutoTS, which requires none.' : 'The policy was told of no drift, so it does not rely on that.'} ` +
     `(If how late a reward comes has nothing to do with what it is, a false alarm has a chance of one in a million.)`;
 }
 
@@ -118,6 +121,7 @@ function showCrossing() {
 }
 
 function showSnoozes() {
+  by('snoozing').hidden = !state.snoozing;
   by('no-snoozes').hidden = state.snoozes.length > 0;
   by('snoozes').parentElement.hidden = by('snoozes-note').hidden = state.snoozes.length === 0;
   const heads = [['arm', 'name'], ['behind', 'name'], ['gap', 'number'], ['pairs', 'number'], ['from step', 'number'], ['to step', 'number']];

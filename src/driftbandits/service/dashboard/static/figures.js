@@ -17,11 +17,11 @@ const byArm = (state, name, more = () => ({})) => state.drawn.map((arm, place) =
 
 const FIGURES = [
   {
-    title: 'Share of traffic, and snoozes',
+    title: 'Share of traffic',
     unit: 'share of the Decisions that went to each arm',
     chart: new Lanes('Share of traffic of each arm over time, hatched where an arm was snoozed; the table below holds the numbers', zoom),
     data: state => ({ series: byArm(state, 'share', place => ({ snoozed: state.rows.snoozed[place] })) }),
-    caption: state => `Each point is over ${count(8 * state.width)} steps. Hatched: the policy had snoozed the arm, that is, left it alone because it was found to be worse. Paler where that was so for a part of the time only.`,
+    caption: state => `Each point is over ${count(8 * state.width)} steps.${state.snoozing ? ' Hatched: the policy had snoozed the arm, that is, left it alone because it was found to be worse. Paler where that was so for a part of the time only.' : ''}`,
     format: percent,
   },
   {
@@ -33,7 +33,7 @@ const FIGURES = [
         mean: state.ahead.mean[place], low: state.ahead.low[place], high: state.ahead.high[place] } })),
       ahead: state.ahead,
     }),
-    caption: state => `Each point is the mean of the rewards that came within ${count(8 * state.width)} steps. Band: its 95 % interval (1.96 standard errors), without what the mean drifted meanwhile, drawn for up to 4 arms or the one you point at. No line: fewer than 10 rewards.${
+    caption: state => `Each point is the mean of the rewards that came within ${count(8 * state.width)} steps. Band: its 95 % interval (Wilson’s for rewards of 0 and 1, else 1.96 standard errors), without what the mean drifted meanwhile, drawn for up to 4 arms or the one you point at. No line: fewer than 10 rewards.${
       state.ahead ? ' Right of now: what the policy expects of each arm if it is left alone, with its 95 % interval.' : ''}`,
     format: number,
   },
@@ -70,14 +70,14 @@ const FIGURES = [
     format: count,
   },
   {
-    title: 'Late and missing rewards',
-    unit: 'share of the answers',
-    chart: new Plot('Share of rewards that came late, and of Decisions whose time was up; the table below holds the numbers', zoom, { atLeast: [0], height: 150, format: percent }),
+    title: 'Out-of-order and missing rewards',
+    unit: 'share of the Decisions that were answered or timed out',
+    chart: new Plot('Share of rewards that came out of order, and of Decisions that timed out; the table below holds the numbers', zoom, { atLeast: [0], height: 150, format: percent }),
     data: state => ({ series: [
-      { name: 'late', look: { ...lookOf(0), mark: null }, values: shares(state, 'late') },
-      { name: 'time up', look: LIMIT, values: shares(state, 'settled') },
+      { name: 'out of order', look: { ...lookOf(0), mark: null }, values: shares(state, 'late') },
+      { name: 'timed out', look: LIMIT, values: shares(state, 'settled') },
     ] }),
-    caption: state => `Over ${count(8 * state.width)} steps. Solid: late, that is, the reward of a newer Decision came first. Dashed: no reward came before the timeout.`,
+    caption: state => `Over ${count(8 * state.width)} steps. Solid: the reward of a newer Decision came first, as is usual where delays differ. Dashed: no reward came before the timeout.`,
     format: percent,
   },
 ];

@@ -2,14 +2,14 @@
 import { make, named, percent, shownName } from './format.js';
 import { colour } from './palette.js';
 import { paintMoments } from './painting.js';
-import { Plot } from './plot.js';
+import { HALF_LABEL, Plot } from './plot.js';
 
 const STRIP = 12; // above the lanes, for the marks of what happened: names would hide them
 
 export class Lanes extends Plot {
   constructor(label, zoom) {
     super(label, zoom, { format: percent });
-    this.left = 16; // room for half a label of the x axis
+    this.left = HALF_LABEL;
     this.names = make('div', { class: 'lane-names', 'aria-hidden': 'true' });
     this.height = data => 34 + STRIP + this.visibleIn(data).length * this.lane(data);
   }
@@ -39,7 +39,7 @@ export class Lanes extends Plot {
 
   // The names, for a picture whose canvas they are no part of.
   writeNames(context, down, ratio) {
-    this.visibleIn(this.data).forEach((each, place) => context.fillText(shownName(each.name), 19 * ratio, down + (18 + STRIP + place * this.lane(this.data)) * ratio, 200 * ratio));
+    this.visibleIn(this.data).forEach((each, place) => context.fillText(shownName(each.name), (HALF_LABEL + 3) * ratio, down + (18 + STRIP + place * this.lane(this.data)) * ratio, 200 * ratio));
   }
 
   before(u) {

@@ -67,9 +67,9 @@ function fill(each) {
     make('span', { class: 'badge', 'data-state': row.status }, row.status),
     sparkline(of?.spark ?? []),
     fact('mean now', number(of?.mean ?? null)),
-    fact('lift', lift ? signed(lift[0]) : '–', lift ? `${interval(lift[1], lift[2])}${of.unknown > MANY ? `; ${percent(of.unknown)} of rewards unknown` : ''}` : of?.holdout ? 'too early' : 'no holdout', lift ? (lift[1] > 0 ? 'up' : lift[2] < 0 ? 'down' : null) : null),
     fact('Decisions', of ? count(of.step) : '–'),
     fact('last reward', of?.last ? ago(of.last) : 'never'),
+    ...(lift || of?.holdout ? [fact('lift', lift ? signed(lift[0]) : '–', lift ? `${interval(lift[1], lift[2])}${of.unknown > MANY ? `; ${percent(of.unknown)} of rewards unknown` : ''}` : 'too early', lift ? (lift[1] > 0 ? 'up' : lift[2] < 0 ? 'down' : null) : null)] : []),
     make('span', { class: 'flags' }, ...flags),
   );
 }

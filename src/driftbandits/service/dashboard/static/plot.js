@@ -6,6 +6,7 @@ import { colour } from './palette.js';
 import { zoomByHand, zoomKey } from './zoom.js';
 
 const MOST_BANDS = 4, MOST_SAID = 12, FONT = '12px system-ui, sans-serif';
+export const HALF_LABEL = 32; // beside the plot, in pixels: labels of the x axis stand centred below its ends
 const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(each => each * 10 ** power)).flat(); // half a Decision would be rounded
 const shared = { key: 'driftbandits', setSeries: false };
 export const seen = new IntersectionObserver(entries => { for (const each of entries) each.target.plot.show(each.isIntersecting); }, { rootMargin: '200px' });
@@ -62,7 +63,7 @@ export class Plot {
   options(data, width) {
     const line = { stroke: () => colour('--soft'), font: FONT, grid: { stroke: () => colour('--line'), width: 1 }, ticks: { show: false } };
     return {
-      width, height: this.height(data), padding: [6, 12, 0, this.left], legend: { show: false },
+      width, height: this.height(data), padding: [6, HALF_LABEL, 0, this.left], legend: { show: false },
       cursor: { sync: shared, drag: { x: true, y: false, setScale: false }, points: { show: false }, y: false },
       scales: { x: { time: data.axis === 'time', range: () => this.zoom.range() }, y: { range: () => this.range() } },
       axes: [

@@ -7,8 +7,8 @@ const SETTINGS = {
   timeout: value => `timeout ${value === null ? 'never' : seconds(value)}`, default_reward: value => `default reward ${value === null ? 'none' : number(value)}`,
   reward_range: value => `rewards ${value === null ? 'of any size' : `from ${number(value[0])} to ${number(value[1])}`}`,
   title: value => `title “${value}”`, drift: value => `drift to watch ${value === null ? 'the policy’s' : number(value)}`,
-  sticky: value => (value === null ? 'units get any arm' : `a unit keeps its arm for ${seconds(value)}`), late: value => `late rewards ${value ? 'weighed by age' : 'not weighed'}`,
-  keep: value => `events kept ${value === null ? 'for ever' : seconds(value)}`,
+  sticky: value => (value === null ? 'units get any arm' : `a unit keeps its arm for ${seconds(value)}`), late: value => `unreported rewards ${value ? 'corrected for delay' : 'ignored'}`,
+  keep: value => `events kept ${value === null ? 'forever' : seconds(value)}`,
 };
 const KINDS = {
   created: () => ['Created'],
