@@ -370,5 +370,5 @@ def test_intervals_of_rewards_of_0_and_1_stay_within_0_and_1() -> None:
         assert row["low"] < row["high"], "also where all rewards are alike"
     figure = result.plot()
     for band in figure.axes[0].collections:
-        ends = band.get_paths()[0].vertices[:, 1]
+        ends = np.asarray(band.get_paths()[0].vertices)[:, 1]
         assert 0.0 <= ends.min() < ends.max() <= 1.0

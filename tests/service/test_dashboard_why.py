@@ -218,8 +218,13 @@ SENTENCES = [
     ),
     (
         [arm("red", None), arm("blue", 0.62, 0.04), arm("green", 0.1, 0.04)],
-        "Too early to say which arm leads: there are too few rewards of 1 of 3 arms. Best so far: blue (estimated "
-        "0.62, 95 % interval 0.58 to 0.66).",
+        "Too early to say which arm leads: there are too few rewards of 1 of 3 arms. Best of the others: blue "
+        "(estimated 0.62, 95 % interval 0.58 to 0.66).",
+    ),
+    (
+        [arm("red", None, own=False), arm("blue", 0.62, 0.04, own=False)],
+        "Which arm leads can’t be said: there were too few rewards lately of 1 of 2 arms. Best of the others: blue "
+        "(mean of its last rewards 0.62, 95 % interval 0.58 to 0.66).",
     ),
     (
         [arm("red", 0.49, 0.04, own=False), arm("blue", 0.62, 0.04, own=False)],

@@ -253,7 +253,8 @@ def _mean_of(rewards: list[float]) -> tuple[float, float, float]:
         return math.nan, math.nan, math.nan
     mean, count = float(np.mean(rewards)), len(rewards)
     if set(rewards) <= {0.0, 1.0}:
-        return mean, *map(float, wilson_interval(mean, count))
+        low, high = wilson_interval(mean, count)
+        return mean, float(low), float(high)
     error = float(np.std(rewards, ddof=1)) / math.sqrt(count) if count > 1 else math.inf
     return mean, mean - Z * error, mean + Z * error
 

@@ -104,12 +104,17 @@ def detection_table(result: Simulation) -> pl.DataFrame:
         for measure, values in measures.items():
             found = [float(x) for x in mean_interval(values)] if values else [None] * 3
             if measure == "missed" and values:
-                error = np.std(values, ddof=1) / len(values) ** 0.5 if len(values) > 1 else 0.0
-                quantile = t_quantile(len(values) - 1)
-                found[1:] = map(float, share_mean_interval(found[0], error, len(mine), quantile))
+                found[1:] = _ends_of_share(by_run, len(mine))
             for ending, value in zip(("", "_low", "_high"), found, strict=True):
                 columns.setdefault(measure + ending, []).append(value)
     return pl.DataFrame(columns, strict=False)
+
+
+def _ends_of_share(by_run: list[pl.Series], changes: int) -> list[float]:
+    """The ends of Wilson's interval for the share missed, from its scatter over the runs."""
+    shares = np.array([delay.null_count() / delay.len() for delay in by_run])
+    error = shares.std(ddof=1) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
+    return list(map(float, share_mean_interval(shares.mean(), error, changes, t_quantile(len(shares) - 1))))
 
 
 def plot_detections(

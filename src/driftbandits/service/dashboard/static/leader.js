@@ -11,7 +11,10 @@ export function leading(arms) {
   const [best, ...others] = known, unknown = arms.length - known.length - snoozed.length;
   const words = ([name, mean, low, high], kind = '') => [named(name), ` (${kind}${number(mean)}, 95 % interval ${interval(low, high)})`];
   const kind = own ? 'estimated ' : 'mean of its last rewards ', about = snoozed.flatMap((arm, index) => [index ? ', ' : '; snoozed as worse: ', named(arm.arm)]);
-  if (unknown) return ['Too early to say which arm leads: there are too few rewards ', `of ${count(unknown)} of ${count(arms.length)} arms. Best so far: `, ...words(best, kind), '.'];
+  if (unknown) {
+    const few = own ? 'Too early to say which arm leads: there are too few rewards of' : 'Which arm leads can’t be said: there were too few rewards lately of';
+    return [`${few} ${count(unknown)} of ${count(arms.length)} arms. Best of the others: `, ...words(best, kind), '.'];
+  }
   const near = others.filter(each => !apart(best, each)), more = near.length > 1 ? `; nor can ${count(near.length - 1)} more` : '';
   if (near.length) return ['No arm leads clearly: ', ...words(best, kind), ' and ', ...words(near[0]), ` can’t be told apart yet${more}`, ...about, '.'];
   const then = others.length ? ['; next is ', ...words(others[0])] : [];
