@@ -218,6 +218,22 @@ def test_the_probabilities_of_all_arms_agree_with_that_of_the_choice(policy: db.
     assert sum(view.probability for view in after.arms) == pytest.approx(1)
 
 
+def test_of_an_arm_given_again_the_arms_are_those_of_a_new_unit() -> None:
+    session = db.Session(db.UCB1(), ["a", "b"], seed=1, explore=0.4, sticky=1e6)
+    told(session, [1.0, 0.0] * 5)
+    first = {name: session.ask(name) for name in "uvwxyz"}
+    unit, given = next((name, each) for name, each in first.items() if each.arm == "b")  # explored
+    why = session.explain(session.ask(unit))
+    assert (why.phase, why.arm, why.probability) == ("again", "b", session.explain(given).probability)
+    session.tell_many({each.id: 0.0 for each in session.ask_many(400) if each.arm == "a"})
+    for _ in range(100):
+        decision = session.ask()
+        session.tell(decision, float(decision.arm == "b"))
+    again = session.explain(session.ask(unit))
+    assert (again.phase, again.probability) == ("again", pytest.approx(0.2))
+    assert [view.probability for view in again.arms] == pytest.approx([0.2, 0.8]), "the policy has changed its mind"
+
+
 def test_a_choice_so_likely_that_no_draw_had_another() -> None:
     session = db.Session(db.UCB1(), ["a", "b", "c", "d"])
     session.disable_arm("d")

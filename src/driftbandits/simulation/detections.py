@@ -102,7 +102,7 @@ def detection_table(result: Simulation) -> pl.DataFrame:
         columns["policy"].append(name)
         columns["changes"].append(len(mine) // runs)
         for measure, values in measures.items():
-            found = [float(x) for x in mean_interval(values)] if values else [None] * 3
+            found: list[float | None] = [float(x) for x in mean_interval(values)] if values else [None] * 3
             if measure == "missed" and values:
                 found[1:] = _ends_of_share(by_run, len(mine))
             for ending, value in zip(("", "_low", "_high"), found, strict=True):
@@ -110,11 +110,12 @@ def detection_table(result: Simulation) -> pl.DataFrame:
     return pl.DataFrame(columns, strict=False)
 
 
-def _ends_of_share(by_run: list[pl.Series], changes: int) -> list[float]:
+def _ends_of_share(by_run: list[pl.Series], changes: int) -> list[float | None]:
     """The ends of Wilson's interval for the share missed, from its scatter over the runs."""
     shares = np.array([delay.null_count() / delay.len() for delay in by_run])
     error = shares.std(ddof=1) / len(shares) ** 0.5 if len(shares) > 1 else 0.0
-    return list(map(float, share_mean_interval(shares.mean(), error, changes, t_quantile(len(shares) - 1))))
+    ends = share_mean_interval(shares.mean(), error, changes, t_quantile(len(shares) - 1))
+    return [float(end) for end in ends]
 
 
 def plot_detections(
