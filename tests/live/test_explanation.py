@@ -230,7 +230,8 @@ def test_of_an_arm_given_again_the_arms_are_those_of_a_new_unit() -> None:
         decision = session.ask()
         session.tell(decision, float(decision.arm == "b"))
     again = session.explain(session.ask(unit))
-    assert (again.phase, again.probability) == ("again", pytest.approx(0.2))
+    assert again.phase == "again"
+    assert again.probability == pytest.approx(0.2)
     assert [view.probability for view in again.arms] == pytest.approx([0.2, 0.8]), "the policy has changed its mind"
 
 

@@ -223,7 +223,7 @@ SENTENCES = [
     ),
     (
         [arm("red", None, own=False), arm("blue", 0.62, 0.04, own=False)],
-        "Which arm leads can’t be said: there were too few rewards lately of 1 of 2 arms. Best of the others: blue "
+        "It is not known which arm leads: there were too few recent rewards of 1 of 2 arms. Best of the others: blue "
         "(mean of its last rewards 0.62, 95 % interval 0.58 to 0.66).",
     ),
     (

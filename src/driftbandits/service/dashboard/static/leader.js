@@ -12,7 +12,7 @@ export function leading(arms) {
   const words = ([name, mean, low, high], kind = '') => [named(name), ` (${kind}${number(mean)}, 95 % interval ${interval(low, high)})`];
   const kind = own ? 'estimated ' : 'mean of its last rewards ', about = snoozed.flatMap((arm, index) => [index ? ', ' : '; snoozed as worse: ', named(arm.arm)]);
   if (unknown) {
-    const few = own ? 'Too early to say which arm leads: there are too few rewards of' : 'Which arm leads can’t be said: there were too few rewards lately of';
+    const few = own ? 'Too early to say which arm leads: there are too few rewards of' : 'It is not known which arm leads: there were too few recent rewards of';
     return [`${few} ${count(unknown)} of ${count(arms.length)} arms. Best of the others: `, ...words(best, kind), '.'];
   }
   const near = others.filter(each => !apart(best, each)), more = near.length > 1 ? `; nor can ${count(near.length - 1)} more` : '';
