@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
+import sqlite3
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,40 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from driftbandits._common.extras import needs
 from driftbandits.errors import InputError
-from driftbandits.store.errors import DamagedStoreError, StoreError, StoreUnavailableError, UnusableStoreError
+from driftbandits.store.errors import (
+    DamagedStoreError,
+    LockedError,
+    StoreError,
+    StoreUnavailableError,
+    UnusableStoreError,
+)
+from driftbandits.store.files import Files
 from driftbandits.store.migrate import migrate
 
-PATIENCE = 10.0
-"""Seconds to wait for a server to answer, or for a locked file."""
+PATIENCE = 2.0
+"""Seconds to wait for a lock that another transaction has: a commit may wait for another one, and both within 5 s."""
+
+SLICE = 0.05
+"""Seconds for which SQLite waits in one go. It tries seldom after longer, and a thread in a hurry would never get it."""
+
+FROZEN = 10.0
+"""Seconds after which PostgreSQL ends a transaction whose client is silent: it may be frozen, and have locks."""
+
+SILENT = 2.0
+"""Seconds of silence after which a client's transaction may be ended by whoever may take over from that client."""
+
+CONNECT = 3.0
+"""Seconds to wait for a connection, and for what was sent to be received by the other machine."""
 
 IDLE = 1.0
 """Seconds after which a connection is tried before it is used; to try it every time would cost a round trip."""
 
+POOL = 10
+"""Connections that are kept; there may be twice as many at a time."""
+
 STATEMENTS = 512
 """That an SQLite connection keeps for when they come again: inserts alone have 79 sizes of three kinds (``lines``)."""
 
-GONE = "the file was deleted, moved or replaced while it was open: stop the service, and put the file back"
 EXAMPLES = 'a Store\'s URL looks like "sqlite:///file.db" or "postgresql://user:password@host/name"'
 
 
@@ -43,9 +64,8 @@ class Database:
         parsed = _parsed(url)
         self.url = parsed.render_as_string(hide_password=True)
         self.clock = time.time
-        self._path: str | None = None
-        self._file: tuple[str, tuple[int, int] | None] | None = None
-        """SQLite's file, and which file that was when it was opened."""
+        self._files: Files | None = None
+        self._turn = _Turn()
         self._errors: tuple[type[Exception], ...] = (DBAPIError, PoolTimeoutError)
         self._away: tuple[type[Exception], ...] = (OperationalError, InterfaceError, PoolTimeoutError)
         with self._plain_words():
@@ -54,11 +74,9 @@ class Database:
             self._errors += (driver.Error,)
             self._away += (driver.OperationalError, driver.InterfaceError)
             weakref.finalize(self, self.engine.dispose)
-            self._writes = self.engine.execution_options(writes=True)
             self.is_postgres = self.engine.dialect.name == "postgresql"
+            self._writes = self.engine.execution_options(writes=True)
             migrate(self.engine)
-            if self._path is not None:
-                self._file = self._path, _identity(self._path)
 
     def close(self) -> None:
         """Close all connections, as happens by itself when the Store is no longer used."""
@@ -74,9 +92,11 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """One transaction: on disk when the block has ended, or not at all."""
         with self._plain_words():
-            with self._writes.begin() as connection:
-                yield connection
-            self._check_file()
+            with self._writes.connect() as connection:
+                with connection.begin():
+                    yield connection
+                if self._files is not None:  # while the connection is open: after the last one SQLite removes two
+                    self._files.check(connection.connection.driver_connection)
 
     @contextmanager
     def alone(self) -> Iterator[Any]:
@@ -87,38 +107,35 @@ class Database:
             try:
                 if self.is_postgres:
                     driver.autocommit = True
+                    driver.execute("SET lock_timeout = 0")  # for as long as it takes: others wait, and not for nothing
                 yield driver
             finally:
                 borrowed.invalidate()
                 borrowed.close()
 
     def try_to_write(self) -> None:
-        """One commit."""
-        with self.writing() as connection:
-            connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
-
-    def _check_file(self) -> None:
-        """What goes to a file that has lost its name is lost, and SQLite does not notice: acknowledge nothing."""
-        if self._file is None:
-            return
-        path, identity = self._file
-        if _identity(path) != identity:
-            gone = StoreUnavailableError(f"{self.url}: {GONE}")
-            gone.reason = GONE
-            raise gone
+        """One commit. On PostgreSQL it is one message: whoever freezes then leaves no lock for others to wait for."""
+        statement = "UPDATE alembic_version SET version_num = version_num"
+        if self.is_postgres:
+            with self._plain_words(), self.engine.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(statement)
+        else:
+            with self.writing() as connection:
+                connection.exec_driver_sql(statement)
 
     def _connect(self, url: URL, existing: bool) -> Engine:
         if url.drivername == "sqlite":
             return self._sqlite(url, existing)
-        connect_args: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": int(PATIENCE)}
+        connect_args = {name: value for name, value in CLIENT.items() if name not in url.query}
         with needs("postgres", "PostgreSQL"):
             engine = create_engine(
                 url.set(drivername="postgresql+psycopg"),
                 isolation_level="READ COMMITTED",
-                pool_size=10,
+                pool_size=POOL,
+                pool_timeout=CONNECT,
                 connect_args=connect_args,
             )
-        event.listen(engine, "connect", _postgres_is_durable)
+        event.listen(engine, "connect", _set_up_postgres)
         event.listen(engine, "checkout", _still_there)
         return engine
 
@@ -132,13 +149,13 @@ class Database:
         elif existing and not Path(str(url.database)).exists():
             raise InputError(f"there is no file {url.database}: name the one that holds the Store")
         if not url.query:
-            self._path = str(url.database)
-            _make_private(self._path)
-        engine = create_engine(url, connect_args={"timeout": PATIENCE, "cached_statements": STATEMENTS})
-
-        @event.listens_for(engine, "do_connect")
-        def not_anew(*_: Any) -> None:
-            self._check_file()  # SQLite would make a new, empty file in place of the one that is gone
+            self._files = Files(str(url.database))
+        engine = create_engine(
+            url,
+            pool_size=POOL,
+            pool_timeout=CONNECT,
+            connect_args={"timeout": PATIENCE, "cached_statements": STATEMENTS},
+        )
 
         @event.listens_for(engine, "connect")
         def set_up(connection: Any, _: Any) -> None:
@@ -146,11 +163,23 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'OFF'}")
 
+        if self._files is not None:
+            event.listen(engine, "do_connect", self._files.about_to_open)
+            event.listen(engine, "connect", self._files.opened)
+            event.listen(engine, "close", self._files.about_to_close)
+
         @event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
-            writes = connection.get_execution_options().get("writes")
+            if not connection.get_execution_options().get("writes"):
+                connection.exec_driver_sql("BEGIN")
+                return
             # Writers take the lock at once: a transaction that began by reading cannot wait for it, only give up.
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+            driver: Any = connection.connection.driver_connection
+            driver.execute(f"PRAGMA busy_timeout = {1000 * SLICE:.0f}")
+            try:
+                self._turn.wait_for(lambda: driver.execute("BEGIN IMMEDIATE"))
+            finally:
+                driver.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE:.0f}")
 
         return engine
 
@@ -161,25 +190,40 @@ class Database:
         except self._errors as error:
             said = " ".join(str(getattr(error, "orig", error)).split())
             unnamed = StoreUnavailableError if isinstance(error, self._away) else StoreError, said
-            known = next((found for part, found in WORDS.items() if part in said), None)
+            state = getattr(getattr(error, "orig", error), "sqlstate", None)  # PostgreSQL's words are in any language
+            known = STATES.get(state) or next((found for part, found in WORDS.items() if part in said), None)
             kind, words = known or unnamed
             plain = kind(f"{self.url}: {words}")
             plain.reason = words if known else None
             raise plain from error
 
 
-def _make_private(path: str) -> None:
-    """A new file is for its owner alone: it holds what people did, and who may ask. SQLite's other files follow it."""
-    with suppress(OSError):  # SQLite will say what is wrong
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+class _Turn:
+    """Waits for SQLite's one write lock. If nobody here got it for ``PATIENCE``, all who wait are told so at once.
 
+    Else those who come one after the other would wait for it one after the other.
+    """
 
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    def __init__(self) -> None:
+        self._since, self._failed = math.inf, -math.inf
+        """Since when nobody has got it who tried, and when the last one failed."""
+
+    def wait_for(self, take: Callable[[], Any]) -> None:
+        """Try again and again; SQLite itself does so for a ``SLICE``."""
+        while True:
+            try:
+                take()
+                self._since = math.inf
+                return
+            except sqlite3.OperationalError as error:
+                now = time.monotonic()
+                if "locked" not in str(error):
+                    raise
+                if now - self._failed > PATIENCE:  # that was another time
+                    self._since = math.inf
+                self._since, self._failed = min(self._since, now), now
+                if now - self._since >= PATIENCE:
+                    raise
 
 
 def _parsed(url: str) -> URL:
@@ -193,12 +237,13 @@ def _parsed(url: str) -> URL:
     return parsed
 
 
-def _postgres_is_durable(connection: Any, _: Any) -> None:
-    """A server may be set up to acknowledge before a commit is on its disk; ours may not."""
+def _set_up_postgres(connection: Any, _: Any) -> None:
+    """A server may be set up to acknowledge before a commit is on its disk; ours may not. Nor does it wait for ever."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
         )
+        cursor.execute("SELECT set_config(n, v, false) FROM unnest(%s::text[], %s::text[]) AS u(n, v)", SERVER)
     connection.commit()
 
 
@@ -215,6 +260,37 @@ def _still_there(connection: Any, record: Any, _: Any) -> None:
     record.info["used"] = now
 
 
+def _settings(seconds: dict[str, float], counts: dict[str, int]) -> tuple[list[str], list[str]]:
+    return [*seconds, *counts], [*(f"{1000 * each:.0f}ms" for each in seconds.values()), *map(str, counts.values())]
+
+
+CLIENT = {
+    "connect_timeout": int(CONNECT),
+    "tcp_user_timeout": int(1000 * CONNECT),
+    "keepalives_idle": 5,
+    "keepalives_interval": 1,
+    "keepalives_count": 3,
+}
+"""What libpq is told, unless the URL says otherwise: a server that cannot be reached is given up."""
+SERVER = _settings(
+    {"lock_timeout": PATIENCE, "idle_in_transaction_session_timeout": FROZEN},
+    {"tcp_keepalives_idle": 5, "tcp_keepalives_interval": 1, "tcp_keepalives_count": 3},
+)
+"""What the server is told: clients that are silent or cannot be reached keep no locks. Statements may take long."""
+
+STATES: dict[str, tuple[type[StoreError], str]] = {
+    "55P03": (
+        LockedError,
+        "another transaction has locked what is to be written: try again. If its process is frozen, it is ended in "
+        f"{FROZEN:.0f} seconds",
+    ),
+    "25P03": (
+        StoreUnavailableError,
+        f"this process was silent for {FROZEN:.0f} seconds in a transaction: nothing was written. Try again",
+    ),
+    "57P01": (StoreUnavailableError, "the database ended this connection: nothing was written. Try again"),
+}
+"""What PostgreSQL's codes mean, in plain words."""
 WORDS: dict[str, tuple[type[StoreError], str]] = {
     "unable to open database file": (
         UnusableStoreError,
@@ -223,7 +299,7 @@ WORDS: dict[str, tuple[type[StoreError], str]] = {
     "readonly database": (UnusableStoreError, "is read-only: a Store must be able to write"),
     "not a database": (UnusableStoreError, "is not an SQLite database: name another file"),
     "database is locked": (
-        StoreUnavailableError,
+        LockedError,
         f"has been locked by another program for {PATIENCE:.0f} seconds: let it finish, or stop it",
     ),
     "disk is full": (StoreUnavailableError, "the disk is full: nothing was written. Make room, and try again"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from driftbandits.errors import DriftbanditsError, InputError
 from driftbandits.live.decisions import TooOldError
 
@@ -17,6 +19,15 @@ class StoreError(DriftbanditsError):
 
 class StoreUnavailableError(StoreError):
     """The database cannot be used now: no response, a full disk, or another program has locked it. Try later."""
+
+
+class LockedError(StoreUnavailableError):
+    """Another transaction has locked what is to be written; nothing was written. Try later.
+
+    ``ids`` are the experiments that are locked, where that is known; for all others the writer may try again.
+    """
+
+    ids: Sequence[str] = ()
 
 
 class DamagedStoreError(StoreError):

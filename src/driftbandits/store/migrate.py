@@ -22,6 +22,7 @@ def migrate(engine: Engine) -> None:
             return
     with engine.execution_options(writes=True).begin() as connection:  # SQLite: the write lock is ours
         if engine.dialect.name == "postgresql":
+            connection.execute(text("SET LOCAL lock_timeout = 0"))  # to migrate a large database takes long
             connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
         if _revision(connection) < REVISION:
             _upgrade(connection)

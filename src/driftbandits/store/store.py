@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import EllipsisType
@@ -18,9 +19,9 @@ from driftbandits.live.session import Session
 from driftbandits.policies import Policy
 from driftbandits.store.answers import Answer, Answers
 from driftbandits.store.audit import Audit, AuditEntry, Deed
-from driftbandits.store.database import Database
+from driftbandits.store.database import PATIENCE, Database
 from driftbandits.store.durable import DurableSession
-from driftbandits.store.errors import ExperimentExistsError
+from driftbandits.store.errors import ExperimentExistsError, LockedError
 from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
@@ -34,6 +35,10 @@ from driftbandits.store.writers import Erased, Writer, Writers
 
 LARGEST_NUMBER = 2**63 - 1
 """Of an event or an entry: what a column holds."""
+
+
+PAUSE = 0.02
+"""Seconds between two looks at whether a lock is gone."""
 
 
 class Store:
@@ -203,19 +208,20 @@ class Store:
 
     # Writers
 
-    def acquire(self, id: str, url: str | None = None) -> Writer:
+    def acquire(self, id: str, url: str | None = None, *, wait: float = PATIENCE) -> Writer:
         """Become the experiment's writer; ``url`` tells others where to reach this process.
 
         BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.
+        LockedError if another transaction had it locked for ``wait`` seconds, as one of a frozen process may.
         """
-        return self._writers.acquire(self.experiment(id), url)
+        return _until_unlocked(wait, lambda: self._writers.acquire(self.experiment(id), url))
 
-    def reload(self, writer: Writer) -> Writer:
+    def reload(self, writer: Writer, *, wait: float = PATIENCE) -> Writer:
         """Start again from the log, after an error left it unclear what is in there. FencedError if another took over.
 
-        The new writer takes the place of the old one, which can write no more.
+        The new writer takes the place of the old one, which can write no more. ``wait`` as in ``acquire``.
         """
-        return self._writers.reload(writer)
+        return _until_unlocked(wait, lambda: self._writers.reload(writer))
 
     def renew(self, held: Iterable[Writer]) -> list[Writer]:
         """Prolong the leases; returns the writers that were taken over meanwhile."""
@@ -400,6 +406,17 @@ class Store:
     def revoke_token(self, name: str, audit: AuditEntry | None = None) -> None:
         """From now on the token is refused. Its name cannot be used again."""
         self._tokens.revoke(name, audit)
+
+
+def _until_unlocked(seconds: float, take: Callable[[], Writer]) -> Writer:
+    began = time.monotonic()
+    while True:
+        try:
+            return take()
+        except LockedError:
+            if time.monotonic() - began >= seconds:
+                raise
+            time.sleep(PAUSE)
 
 
 def _check_same(experiment: Experiment, declared: dict[str, Any]) -> None:

@@ -8,11 +8,12 @@ only one writer at a time can add to the log. Leases only keep processes from ta
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Update, delete, select, update
+from sqlalchemy import Connection, Row, Update, delete, select, text, update
 
 from driftbandits.errors import InputError
 from driftbandits.live.clocks import keep_time
@@ -21,8 +22,8 @@ from driftbandits.live.session import Session
 from driftbandits.live.units import hash_of
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.audit import AuditEntry, record
-from driftbandits.store.database import Database
-from driftbandits.store.errors import BusyError, FencedError, StoreUnavailableError
+from driftbandits.store.database import SILENT, Database
+from driftbandits.store.errors import BusyError, FencedError, LockedError, StoreError, StoreUnavailableError
 from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
 from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
@@ -35,11 +36,20 @@ OWNED = (events, notes, changes, snapshots, folded, views, kept_answers)
 ERASE_TRIES = 50
 """How often erasing a unit begins again because snapshots were saved, or old events erased, meanwhile."""
 logger = logging.getLogger("driftbandits.store")
-SQLITE_ADVANCE = "UPDATE writers SET last_seq = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
+SQLITE_ADVANCE = (
+    "UPDATE writers SET last_seq = ?, lease_until = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
+)
 # Arrays make one statement of any number of rows: one round trip, and planned once.
 POSTGRES_ADVANCE = """
-    UPDATE writers SET last_seq = new FROM unnest(%s::int8[], %s::int4[], %s::int8[], %s::int8[]) AS u(new, k, e, old)
+    UPDATE writers SET last_seq = new, lease_until = until
+    FROM unnest(%s::int8[], %s::float8[], %s::int4[], %s::int8[], %s::int8[]) AS u(new, until, k, e, old)
     WHERE experiment = k AND epoch = e AND last_seq = old"""
+# Of the transaction that has locked a row, or changed it and not committed; while its client keeps the server waiting.
+END_FROZEN = text("""
+    SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
+    AND transactionid IN (SELECT xmax FROM writers WHERE experiment = ANY(:keys))
+    AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - make_interval(secs => :silent)""")
 
 
 @dataclass(eq=False)
@@ -78,38 +88,84 @@ class Writers:
         self._lease, self.holder = lease, new_holder()
 
     def acquire(self, experiment: Experiment, url: str | None) -> Writer:
-        """Raise the epoch, if no live process has a lease."""
-        with self._database.writing() as connection:
-            head, now = _locked_head(connection, experiment.key), self._database.clock()
-            if head.holder and head.lease_until > now and not is_dead(head.holder):
-                raise BusyError(
-                    f"{experiment.id!r} is being written by {head.holder}{f' at {head.url}' if head.url else ''}, for "
-                    f"at least {head.lease_until - now:.0f} seconds more: ask there, or wait",
-                    head.holder,
-                    head.url,
-                    head.lease_until,
-                )
+        """Raise the epoch, if no live process has a lease. LockedError, at once, while another transaction locks it."""
+        self._check_free(experiment.id, experiment)  # whoever has a lease is asked for no lock
+        with self._at_once(experiment.key) as (connection, head):
+            self._check_free(experiment.id, head)
             self._take(connection, head, url)
         return self._loaded(experiment, head)
 
     def reload(self, writer: Writer) -> Writer:
-        """Raise the epoch once more, so that nothing of the old one can still be on its way."""
-        with self._database.writing() as connection:
-            head = _locked_head(connection, writer.experiment.key)
+        """Raise the epoch once more, so that nothing of the old one can still be on its way. LockedError as above."""
+        with self._at_once(writer.experiment.key) as (connection, head):
             if head.epoch != writer.epoch:
                 raise _fenced([writer])
             self._take(connection, head, head.url)
         return self._loaded(writer.experiment, head)
 
+    def _check_free(self, id: str, head: Row[Any] | Experiment) -> None:
+        now = self._database.clock()
+        if head.holder and head.lease_until > now and not is_dead(head.holder):
+            raise BusyError(
+                f"{id!r} is being written by {head.holder}{f' at {head.url}' if head.url else ''}, for "
+                f"at least {head.lease_until - now:.0f} seconds more: ask there, or wait",
+                head.holder,
+                head.url,
+                head.lease_until,
+            )
+
+    @contextmanager
+    def _at_once(self, key: int) -> Iterator[tuple[Connection, Row[Any]]]:
+        """A transaction that may become the writer, and where the log stands.
+
+        Whoever has locked that has no right to it any more. If it is frozen, the lock would last until it wakes up:
+        PostgreSQL ends its transaction, so that it can not commit when it does.
+        """
+        try:
+            with self._database.writing() as connection:
+                yield connection, _locked_head(connection, key, nowait=True)
+        except LockedError:
+            self._end_frozen([key])
+            raise
+
+    def _end_frozen(self, keys: Sequence[int]) -> None:
+        if self._database.is_postgres:
+            with suppress(StoreError), self._database.reading() as connection:  # those of other users it may not
+                connection.execute(END_FROZEN, {"keys": keys, "silent": SILENT})
+
+    @contextmanager
+    def _telling_locked(self, moving: Sequence[Writer]) -> Iterator[None]:
+        try:
+            yield
+        except LockedError as error:
+            error.ids = self._locked(moving)
+            raise
+
+    def _locked(self, moving: Sequence[Writer]) -> list[str]:
+        """Of which of these another transaction has locked the end of the log; on SQLite it is all or nothing."""
+        if not self._database.is_postgres:
+            return []
+        keys = [writer.experiment.key for writer in moving]
+        self._end_frozen(keys)
+        free = select(writers.c.experiment).where(writers.c.experiment.in_(keys)).with_for_update(skip_locked=True)
+        with self._database.writing() as connection:
+            unlocked = set(connection.execute(free).scalars())
+        return [writer.experiment.id for writer in moving if writer.experiment.key not in unlocked]
+
     def renew(self, held: Iterable[Writer]) -> list[Writer]:
-        """Prolong the leases, as far as they are ours; returns the other writers."""
+        """Prolong the leases, as far as they are ours; returns the other writers.
+
+        A row that is locked is left as it is: others need not wait for it, and appending prolongs the lease too.
+        """
         asked = sorted(held, key=_by_key)
         mine = set()
         with self._database.writing() as connection:
             for first in range(0, len(asked), CHUNK):
                 keys = [writer.experiment.key for writer in asked[first : first + CHUNK]]
                 still = writers.c.experiment.in_(keys), writers.c.holder == self.holder
-                connection.execute(update(writers).where(*still).values(lease_until=self._lease_until()))
+                unlocked = select(writers.c.experiment).where(*still).with_for_update(skip_locked=True)
+                prolonged = update(writers).where(writers.c.experiment.in_(unlocked))
+                connection.execute(prolonged.values(lease_until=self._lease_until()))
                 found = connection.execute(select(writers.c.experiment, writers.c.epoch).where(*still))
                 mine |= {tuple(row) for row in found}
         return [writer for writer in asked if (writer.experiment.key, writer.epoch) not in mine]
@@ -130,7 +186,8 @@ class Writers:
             grouped.setdefault(writer, []).extend(fresh)
         # In one order everywhere, so that no two processes wait for each other.
         moving = sorted((writer for writer in grouped if grouped[writer]), key=_by_key)
-        heads = [(w.seq + len(grouped[w]), w.experiment.key, w.epoch, w.seq) for w in moving]
+        until = self._lease_until()
+        heads = [(w.seq + len(grouped[w]), until, w.experiment.key, w.epoch, w.seq) for w in moving]
         lines = self._log.lines()
         changed: dict[Writer, list[Redeclared]] = {}
         corrected: list[tuple[Writer, list[int]]] = []
@@ -150,7 +207,7 @@ class Writers:
                 audited.append(each)
         if not moving and not answers and not audited:
             return
-        with self._database.writing() as connection:
+        with self._telling_locked(moving), self._database.writing() as connection:
             if moving:
                 if self._advance(connection, heads) != len(heads):
                     raise _fenced([writer for writer in moving if not _holds(connection, writer, len(grouped[writer]))])
@@ -246,8 +303,8 @@ class Writers:
             logger.warning("%s: %s", experiment.id, wrong)
         return Writer(experiment, head.epoch + 1, head.last_seq, session, saved)
 
-    def _advance(self, connection: Connection, heads: Sequence[tuple[int, int, int, int]]) -> int:
-        """Move heads of logs, each (new, experiment, epoch, old), if they are where they should be; how many were."""
+    def _advance(self, connection: Connection, heads: Sequence[tuple[int, float, int, int, int]]) -> int:
+        """Move heads of logs, each (new, lease, experiment, epoch, old), if they are where they should be; how many."""
         if self._database.is_postgres:
             columns = tuple(map(list, zip(*heads, strict=True)))
             return connection.exec_driver_sql(POSTGRES_ADVANCE, columns).rowcount
@@ -262,9 +319,10 @@ def _check_at_rest(writer: Writer) -> None:
         raise InputError(f"{writer.experiment.id!r} has events that are not in the log yet: append them first")
 
 
-def _locked_head(connection: Connection, key: int) -> Row[Any]:
+def _locked_head(connection: Connection, key: int, nowait: bool = False) -> Row[Any]:
     """Where the log and its writer stand; no one else can change it before this transaction ends."""
-    return connection.execute(select(writers).where(writers.c.experiment == key).with_for_update()).one()
+    mine = select(writers).where(writers.c.experiment == key)
+    return connection.execute(mine.with_for_update(nowait=nowait)).one()
 
 
 def _holds(connection: Connection, writer: Writer, count: int) -> bool:

@@ -19,7 +19,7 @@ from driftbandits.service.core.held import Batch, Held
 from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.dashboard.summaries import summary_of
 from driftbandits.service.dashboard.view_snapshots import pack_view
-from driftbandits.store import Answer, AuditEntry, FencedError, Store, StoreError
+from driftbandits.store import Answer, AuditEntry, FencedError, LockedError, Store, StoreError
 
 
 class Committer:
@@ -121,8 +121,8 @@ class Committer:
                     [(batch.held.writer, each) for batch in left for each in batch.kept],
                 )
                 return
-            except FencedError as error:
-                # Nothing was written. Those taken over are out; the others can try again.
+            except (FencedError, LockedError) as error:
+                # Nothing was written. Those taken over, or locked by another, are out; the others can try again.
                 fenced = [batch for batch in left if batch.held.id in error.ids] or left
                 failure: Exception = error
             except Exception as error:  # whatever it was, nobody may be told that it went well

@@ -25,11 +25,23 @@ from driftbandits.service.dashboard.loading import open_view
 from driftbandits.service.dashboard.summaries import summary_of
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.dashboard.views import View
-from driftbandits.store import Answer, AuditEntry, FencedError, Store, StoreError, UnknownExperimentError, Writer
+from driftbandits.store import (
+    Answer,
+    AuditEntry,
+    FencedError,
+    LockedError,
+    Store,
+    StoreError,
+    UnknownExperimentError,
+    Writer,
+)
+from driftbandits.store.database import PATIENCE
 from driftbandits.store.experiments import check_id
 
 TICK = 0.5
 """Seconds between checks for what is due."""
+FIRST_PAUSE = 0.02
+"""Seconds after which loading what another transaction has locked is tried again; then twice as many, and so on."""
 
 Found = TypeVar("Found")
 log = structlog.get_logger("driftbandits.service")
@@ -48,6 +60,7 @@ class Holdings:
         self._alone: dict[str, Held] = {}
         self._threads = ThreadPoolExecutor(4, "store")
         self._slow_threads = ThreadPoolExecutor(4, "slow")
+        self._loading_threads = ThreadPoolExecutor(4, "load")
         self.retention = Retention(store, settings.archive)
         self.leases = Leases(store, lambda: [*self.held.values(), *self._alone.values()], self._lost)
         self._pruned = -settings.keep_answers
@@ -76,6 +89,18 @@ class Holdings:
     async def slowly(self, work: Callable[..., Found], *arguments: object) -> Found:
         """Do what may take seconds, such as folding a log, where it holds up nothing but its like."""
         return await asyncio.get_running_loop().run_in_executor(self._slow_threads, work, *arguments)
+
+    def what_hangs(self, seconds: float) -> str:
+        """What keeps asks waiting for longer than that, if anything does; in a thread that may wait as long."""
+        if self.committer.seconds_writing() > seconds:
+            return f"a commit has not ended for {seconds:.0f} seconds"
+        turn = self._loading_threads.submit(int)
+        try:
+            turn.result(seconds / 2)
+        except TimeoutError:
+            turn.cancel()
+            return f"nothing could be loaded for {seconds / 2:.1f} seconds"
+        return ""
 
     def here(self, id: str) -> Held | None:
         """The experiment, if it is in memory."""
@@ -182,12 +207,24 @@ class Holdings:
             done.set_result(None)
 
     async def _load(self, id: str) -> Held:
-        held = self.held[id] = await self.slowly(self._open, id)
+        held = self.held[id] = await self._opened(id)
         most = self.settings.most_loaded
         if len(self.held) > most:  # some more than need be, so that this is not done at every load
             for victim in sorted(self.held.values(), key=lambda each: each.used)[: len(self.held) - most + most // 10]:
                 self._let_go(victim)
         return held
+
+    async def _opened(self, id: str) -> Held:
+        """Try to load it for as long as others wait for locks. No thread waits with it: they load others meanwhile."""
+        began, pause = time.monotonic(), FIRST_PAUSE
+        while True:
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._loading_threads, self._open, id)
+            except LockedError:
+                if time.monotonic() - began >= PATIENCE:
+                    raise
+            await asyncio.sleep(pause)
+            pause *= 2
 
     def _open(self, id: str) -> Held:
         writer = self._acquire(id)
@@ -205,13 +242,13 @@ class Holdings:
         unclear = self._unclear.pop(id, None)
         if unclear is not None:
             try:
-                return self.store.reload(unclear)
+                return self.store.reload(unclear, wait=0.0)
             except FencedError:
                 pass  # another took over: it may be free again by now
             except BaseException:
                 self._unclear[id] = unclear
                 raise
-        return self.store.acquire(id, self.settings.url)
+        return self.store.acquire(id, self.settings.url, wait=0.0)
 
     # After commits
 
@@ -298,3 +335,4 @@ class Holdings:
         self.retention.close()
         self._threads.shutdown()
         self._slow_threads.shutdown()
+        self._loading_threads.shutdown()

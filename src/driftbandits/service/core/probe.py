@@ -1,4 +1,4 @@
-"""Whether the store can be written: tried by a thread of its own, with a deadline."""
+"""Whether asks can be answered: the store can be written, and nothing that they need hangs; with a deadline."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 
+from driftbandits.service.core.holdings import Holdings
 from driftbandits.store import Store, StoreError
 
 DEADLINE = 5.0
@@ -15,15 +16,15 @@ FRESH = 2.0
 
 
 class Probe:
-    """Writes, at most every few seconds."""
+    """Tries, at most every few seconds, in a thread of its own."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, holdings: Holdings) -> None:
+        self._store, self._holdings = store, holdings
         self._at, self._found = -FRESH, ""
         self._trying: asyncio.Future[str] | None = None
 
     async def wrong(self) -> str:
-        """What keeps the store from being written; empty when nothing does."""
+        """What keeps asks from being answered; empty when nothing does."""
         if self._trying is None and time.monotonic() - self._at >= FRESH:
             self._trying = asyncio.get_running_loop().create_future()
             threading.Thread(target=self._try, args=(asyncio.get_running_loop(),), daemon=True, name="probe").start()
@@ -36,7 +37,7 @@ class Probe:
     def _try(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             self._store.try_to_write()
-            found = ""
+            found = self._holdings.what_hangs(DEADLINE)
         except StoreError as error:
             found = f"the store: {error.reason or 'it cannot be written now'}"
         except Exception:

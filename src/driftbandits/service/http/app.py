@@ -45,7 +45,7 @@ def create_app(settings: Settings | None = None) -> Front:
             needed = auth_needed(settings, store)
             holdings = Holdings(store, settings, metrics)
             answers, access = Answers(holdings), Access(holdings, needed)
-            exports, probe = Exports(store), Probe(store)
+            exports, probe = Exports(store), Probe(store, holdings)
             streams = Shares(dashboard.MOST_EACH, "live streams", TooManyStreamsError)
             metrics.gauge("running_exports", "Exports that are being sent.", lambda: exports.running)
             app.state.service = Service(
@@ -105,7 +105,7 @@ def _add_probes(app: FastAPI, metrics: Metrics, arms: ArmMetrics) -> None:
     @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", tags=["Operations"], response_model=models.Status, responses=away)
     async def check_readiness(request: Request) -> Response:
-        """It can write to its store, and the default policy is compiled: an ask is answered at once."""
+        """It can write to its store, nothing hangs, the default policy is compiled: an ask is answered at once."""
         service: Service = request.app.state.service
         wrong = await service.probe.wrong()
         if wrong:
