@@ -93,6 +93,8 @@ class Database:
         """One transaction: on disk when the block has ended, or not at all."""
         with self._plain_words():
             with self._writes.connect() as connection:
+                if self._files is not None and self._files.harmed:
+                    self._files.check(connection.connection.driver_connection)
                 with connection.begin():
                     yield connection
                 if self._files is not None:  # while the connection is open: after the last one SQLite removes two

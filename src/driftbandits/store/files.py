@@ -39,6 +39,8 @@ class Files:
         self._beside: tuple[Identity, ...] = ()
         self._open = set[int]()
         self._turn = threading.Lock()
+        self.harmed = False
+        """Whether the last look found that something is wrong: look again before the next commit."""
 
     def about_to_open(self, *_: Any) -> None:
         """SQLite would make new, empty files in the place of those that are gone."""
@@ -61,6 +63,7 @@ class Files:
 
     def check(self, connection: Any) -> None:
         """After a commit on this connection: StoreUnavailableError if it may be lost. Acknowledge nothing then."""
+        self.harmed = True
         found = self._look()
         try:
             self._check_names(found)
@@ -70,15 +73,15 @@ class Files:
                     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             raise
         begin = self._first_bytes()
-        if begin in MAGIC:
-            return
-        # A checkpoint may have emptied it, with all of it in the database. If it was not one, this one would fail.
-        try:
-            emptied = not begin and not connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()[0][0]
-        except sqlite3.Error:
-            emptied = False
-        if not emptied:
-            raise self._gone(GONE_BESIDE.format("-wal"))
+        if begin not in MAGIC:
+            # A checkpoint may have emptied it, with all of it in the database. If it was none, this one fails.
+            try:
+                whole = not begin and not connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()[0][0]
+            except sqlite3.Error:
+                whole = False
+            if not whole:
+                raise self._gone(GONE_BESIDE.format(BESIDE[0]))
+        self.harmed = False
 
     def _look(self) -> tuple[Identity, ...]:
         return tuple([_identity(self._path + each) for each in BESIDE])
