@@ -25,7 +25,7 @@ def running() -> Iterator[Running]:
         yield running
 
 
-def on_fire(*_: object) -> None:
+def on_fire(*_: object, **__: object) -> None:
     """In place of a verb of the Store."""
     raise StoreError("the disk is on fire")
 

@@ -148,6 +148,7 @@ def test_two_writers_fight_and_the_log_stays_whole(tmp_path: Path) -> None:
 def test_any_decision_is_explained_by_few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driftbandits.store.writers.SNAPSHOT_EVERY", 100)
     monkeypatch.setattr(history, "LEAD", 50)
+    monkeypatch.setattr(history, "SMALL", 0)
     store = db.Store("sqlite://")
     store.create("x", arms=["a", "b"])
     live = {}

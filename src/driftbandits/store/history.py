@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Table, delete, insert, select, update
+from sqlalchemy import Connection, Row, Table, bindparam, delete, func, insert, select, update
 
 from driftbandits._common.expansion import inflated
 from driftbandits._common.packing import emptied
@@ -24,6 +26,8 @@ SNAPSHOT_EVERY = 20_000
 """Events. A snapshot takes as long as several commits; a restart folds at most so many events, in half a second."""
 WHOLE = 2
 """The last so many snapshots are kept whole. Older ones are for explaining alone, and forget answered Decisions."""
+SMALL = 4_000
+"""Bytes of a snapshot of which there is little to forget."""
 LEAD = 5_000
 """An explanation folds at least so many events, so that it knows recent rewards as the live Session did."""
 
@@ -42,6 +46,10 @@ class Snapshot(NamedTuple):
     def of(cls, session: Session) -> Snapshot:
         """As it is now."""
         return cls(session.seq, session.snapshot())
+
+    def compressed(self) -> Snapshot:
+        """As it is saved."""
+        return self._replace(data=zlib.compress(self.data, 1))
 
 
 class History:
@@ -155,21 +163,30 @@ class History:
         first = self.start(experiment)
         yield first, first.seq, True
 
-    def save(self, connection: Connection, key: int, taken: Snapshot) -> None:
-        """Write a snapshot, and empty those that need no longer be whole."""
-        mine = snapshots.c.experiment == key
-        connection.execute(delete(snapshots).where(mine, snapshots.c.seq == taken.seq))
-        row = {"experiment": key, "seq": taken.seq, "whole": True, "data": zlib.compress(taken.data, 1)}
-        connection.execute(insert(snapshots), row)
-        old = select(snapshots).where(mine, snapshots.c.whole).order_by(snapshots.c.seq.desc()).offset(WHOLE)
-        for found in connection.execute(old).all():
-            this = mine, snapshots.c.seq == found.seq
-            try:
-                data = zlib.compress(emptied(inflated(found.data), "closed"))
-            except InputError:  # damaged: the log alone is enough, if slower
-                connection.execute(delete(snapshots).where(*this))
-            else:
-                connection.execute(update(snapshots).where(*this).values(whole=False, data=data))
+    def save(self, connection: Connection, taken: Mapping[int, Snapshot]) -> None:
+        """Write compressed snapshots of experiments, by key, and empty those that need no longer be whole."""
+        if not taken:
+            return
+        this = snapshots.c.experiment == bindparam("key"), snapshots.c.seq == bindparam("number")
+        same = [{"key": key, "number": each.seq} for key, each in taken.items()]
+        connection.execute(delete(snapshots).where(*this), same)
+        rows = [{"experiment": key, "seq": each.seq, "whole": True, "data": each.data} for key, each in taken.items()]
+        connection.execute(insert(snapshots), rows)
+        size = func.length(snapshots.c.data)
+        whole = select(snapshots.c.experiment, snapshots.c.seq, size).where(snapshots.c.whole)
+        ordered = whole.where(snapshots.c.experiment.in_(taken)).order_by(snapshots.c.experiment, snapshots.c.seq.desc())
+        found = connection.execute(ordered).all()
+        for _, several in groupby(found, key=itemgetter(0)):
+            for key, seq, weight in islice(several, WHOLE, None):
+                if weight > SMALL:
+                    mine = snapshots.c.experiment == key, snapshots.c.seq == seq
+                    data = connection.execute(select(snapshots.c.data).where(*mine)).scalar_one()
+                    try:
+                        less = zlib.compress(emptied(inflated(data), "closed"))
+                    except InputError:  # damaged: the log alone is enough, if slower
+                        connection.execute(delete(snapshots).where(*mine))
+                    else:
+                        connection.execute(update(snapshots).where(*mine).values(whole=False, data=less))
 
     def without(self, key: int, unit: bytes) -> Saved:
         """All that was saved of a Session, by table and number, as it is without that unit; None where it is now."""

@@ -25,12 +25,13 @@ from driftbandits.store.errors import ExperimentExistsError, LockedError
 from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.export import export_file, export_log
 from driftbandits.store.history import History, Snapshot
+from driftbandits.store.leaving import Leaving, Left
 from driftbandits.store.log import Log
 from driftbandits.store.repair import repair
 from driftbandits.store.retention import Pruned, Retention
 from driftbandits.store.tokens import Token, Tokens
 from driftbandits.store.upkeep import backup, check, compact
-from driftbandits.store.views import Views
+from driftbandits.store.views import SavedView, Views
 from driftbandits.store.writers import Erased, Writer, Writers
 
 LARGEST_NUMBER = 2**63 - 1
@@ -62,6 +63,7 @@ class Store:
         self._retention = Retention(database, self._log, self._history)  # how long events are kept
         self._writers = Writers(database, self._log, self._history, self._answers, lease)  # who may append, and appends
         self._views = Views(database)  # what the dashboard remembers
+        self._leaving = Leaving(database, self._history, self._views)  # who lets go
         self._tokens = Tokens(database)  # who may use the service
         self._audit = Audit(database)  # who did what
         self.url, self.lease, self.holder = database.url, lease, self._writers.holder
@@ -227,9 +229,12 @@ class Store:
         """Prolong the leases; returns the writers that were taken over meanwhile."""
         return self._writers.renew(held)
 
-    def release(self, writer: Writer) -> None:
-        """Let another write, at once. A writer that was taken over has nothing to release, and that is no error."""
-        self._writers.release(writer)
+    def release(self, left: Writer | Sequence[Left]) -> None:
+        """Let another write, at once. A writer that was taken over has nothing to release, and that is no error.
+
+        Of many, each with what is to be saved of it, all is done in one transaction.
+        """
+        self._leaving.release([Left(left)] if isinstance(left, Writer) else left)
 
     def append(
         self,
@@ -361,7 +366,7 @@ class Store:
 
     def save_view(self, writer: Writer, seq: int, data: bytes, summary: str | None = None) -> None:
         """Keep a view of the first ``seq`` events, and a short one; one who is no longer the writer stores nothing."""
-        self._views.save(writer, seq, data, summary)
+        self._views.save(writer, SavedView(seq, data, summary))
 
     def summaries(self) -> dict[str, str]:
         """The short views that were kept last, by the experiments' ids."""

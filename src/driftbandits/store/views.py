@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from driftbandits._common.expansion import inflated
 from driftbandits.errors import InputError
@@ -13,20 +15,38 @@ from driftbandits.store.schema import experiments, views, writers
 from driftbandits.store.writers import Writer
 
 
+class SavedView(NamedTuple):
+    """A view of the first ``seq`` events, and a short one as JSON."""
+
+    seq: int
+    data: bytes
+    summary: str | None
+
+    def compressed(self) -> SavedView:
+        """As it is saved."""
+        return self._replace(data=zlib.compress(self.data, 1))
+
+
 class Views:
     """The views; there is one for each experiment, the last."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save(self, writer: Writer, seq: int, data: bytes, summary: str | None) -> None:
+    def save(self, writer: Writer, view: SavedView) -> None:
         """In place of the one before, if the writer is still the writer."""
         mine = writers.c.experiment == writer.experiment.key, writers.c.epoch == writer.epoch
-        row = {"experiment": writer.experiment.key, "seq": seq, "data": zlib.compress(data, 1), "summary": summary}
+        compressed = view.compressed()
         with self._database.writing() as connection:
             if connection.execute(select(writers.c.epoch).where(*mine).with_for_update()).one_or_none():
-                connection.execute(delete(views).where(views.c.experiment == writer.experiment.key))
-                connection.execute(insert(views), row)
+                self.write(connection, {writer.experiment.key: compressed})
+
+    def write(self, connection: Connection, saved: Mapping[int, SavedView]) -> None:
+        """Those of experiments, by key, compressed, in place of the ones before."""
+        if saved:
+            connection.execute(delete(views).where(views.c.experiment.in_(saved)))
+            rows = [{"experiment": key, **each._asdict()} for key, each in saved.items()]
+            connection.execute(insert(views), rows)
 
     def find(self, key: int) -> bytes | None:
         """That of an experiment, if there is one and it can be read."""

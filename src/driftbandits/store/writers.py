@@ -170,13 +170,6 @@ class Writers:
                 mine |= {tuple(row) for row in found}
         return [writer for writer in asked if (writer.experiment.key, writer.epoch) not in mine]
 
-    def release(self, writer: Writer) -> None:
-        """Give the lease up, if it is still this writer's."""
-        with self._database.writing() as connection:
-            connection.execute(
-                _mine(writer.experiment.key, writer.epoch).values(holder=None, url=None, lease_until=0.0)
-            )
-
     def append(
         self, batches: Iterable[tuple[Writer, Sequence[Event]]], kept: Iterable[tuple[Writer, Answer | AuditEntry]]
     ) -> None:
@@ -282,12 +275,13 @@ class Writers:
 
     def snapshot(self, writer: Writer, taken: Snapshot) -> None:
         """Save a snapshot, if the log holds what it is of."""
+        compressed = taken.compressed()
         with self._database.writing() as connection:
             head = _locked_head(connection, writer.experiment.key)
             # In my own epoch what the log holds is what my memory did; beyond the log's end it is nothing yet.
             if head.epoch != writer.epoch or head.last_seq < taken.seq:
                 raise _fenced([writer])
-            self._history.save(connection, writer.experiment.key, taken)
+            self._history.save(connection, {writer.experiment.key: compressed})
         writer.saved = max(writer.saved, taken.seq)
 
     def _take(self, connection: Connection, head: Row[Any], url: str | None) -> None:

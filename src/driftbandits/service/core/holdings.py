@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -37,7 +38,13 @@ from driftbandits.store import (
 )
 from driftbandits.store.database import PATIENCE
 from driftbandits.store.experiments import check_id
+from driftbandits.store.leaving import Left
+from driftbandits.store.views import SavedView
 
+TOGETHER = 500
+"""Experiments that are let go in one transaction; whoever asks for one of them again waits for that."""
+SAVING = 3.0
+"""Seconds at the end in which snapshots and views are taken; the rest is in the log."""
 TICK = 0.5
 """Seconds between checks for what is due."""
 FIRST_PAUSE = 0.02
@@ -210,8 +217,8 @@ class Holdings:
         held = self.held[id] = await self._opened(id)
         most = self.settings.most_loaded
         if len(self.held) > most:  # some more than need be, so that this is not done at every load
-            for victim in sorted(self.held.values(), key=lambda each: each.used)[: len(self.held) - most + most // 10]:
-                self._let_go(victim)
+            by_use = sorted(self.held.values(), key=lambda each: each.used)
+            self._let_go(by_use[: len(self.held) - most + most // 10])
         return held
 
     async def _opened(self, id: str) -> Held:
@@ -279,7 +286,7 @@ class Holdings:
                 log.exception("background work failed")
 
     async def _tick(self) -> None:
-        now = time.monotonic()
+        now, idle = time.monotonic(), list[Held]()
         for held in list(self.held.values()):
             if held.session.timeout is not None:
                 held.session.settle(MOST_SETTLED)
@@ -289,7 +296,8 @@ class Holdings:
             due = held.session.next_due
             soon = due is not None and due - held.session.clock() < self.settings.idle
             if now - held.used > self.settings.idle and not soon:
-                self._let_go(held)
+                idle.append(held)
+        self._let_go(idle)
         if now - self._pruned > self.settings.keep_answers / 100:
             self._pruned = now
             await self.in_thread(self.store.prune_answers, self.settings.keep_answers)
@@ -303,21 +311,28 @@ class Holdings:
         if self.held.get(held.id) is held:
             del self.held[held.id]  # what it has on the way to disk is fenced there
 
-    def _let_go(self, held: Held) -> None:
-        if self.held.get(held.id) is held and held.at_rest and held.id not in self._letting_go:
-            del self.held[held.id]
-            task = asyncio.create_task(self.slowly(self._release, held.writer, held.view))
-            self._letting_go[held.id] = task
-            task.add_done_callback(lambda done: (self._letting_go.pop(held.id, None), done.exception()))
+    def _let_go(self, leaving: Iterable[Held], until: float = math.inf) -> None:
+        """Save them and release them, many in one transaction; what is not saved by then, is released as it is."""
+        found = [held for held in leaving if self.held.get(held.id) is held and held.at_rest]
+        for first in range(0, len(found), TOGETHER):
+            group = found[first : first + TOGETHER]
+            task = asyncio.create_task(self.slowly(self._release, group, until))
+            for held in group:
+                del self.held[held.id]
+                self._letting_go[held.id] = task
+            task.add_done_callback(partial(self._let_gone, group))
 
-    def _release(self, writer: Writer, view: View) -> None:
+    def _let_gone(self, group: list[Held], done: asyncio.Task[None]) -> None:
+        for held in group:
+            del self._letting_go[held.id]
+        done.exception()
+
+    def _release(self, group: list[Held], until: float) -> None:
+        left = [_left(held) if time.monotonic() < until else Left(held.writer) for held in group]
         try:
-            if writer.seq > writer.saved:
-                self.store.snapshot(writer)
-                self.store.save_view(writer, view.seq, pack_view(view), summary_of(view, writer.session))
-            self.store.release(writer)
-        except StoreError as error:  # the log is whole; the lease runs out by itself
-            log.warning("not released", experiment=writer.experiment.id, error=str(error))
+            self.store.release(left)
+        except StoreError as error:  # the logs are whole; the leases run out by themselves
+            log.warning("not released", experiments=len(group), error=str(error))
 
     async def close(self) -> None:
         """Put everything on disk, snapshot, and let others write."""
@@ -327,12 +342,26 @@ class Holdings:
         for held in self.held.values():
             self.committer.schedule(held)
         await self.committer.close()
-        for held in list(self.held.values()):
-            self._let_go(held)
+        # First those of which most would have to be read from the log at the next start.
+        by_length = sorted(self.held.values(), key=lambda held: held.writer.saved - held.writer.seq)
+        self._let_go(by_length, time.monotonic() + SAVING)
         if self._letting_go:
-            await asyncio.wait(list(self._letting_go.values()))
+            await asyncio.wait(set(self._letting_go.values()))
         self.leases.close()
         self.retention.close()
         self._threads.shutdown()
         self._slow_threads.shutdown()
         self._loading_threads.shutdown()
+
+
+def _left(held: Held) -> Left:
+    """What it leaves behind; nothing but its right to write, if that was saved already or cannot be."""
+    writer, view = held.writer, held.view
+    if writer.seq <= writer.saved:
+        return Left(writer)
+    try:
+        summary = summary_of(view, writer.session)
+        return Left(writer, writer.snapshot(), SavedView(view.seq, pack_view(view), summary))
+    except Exception:  # a bug; it must not keep others from being released
+        log.exception("not saved", experiment=held.id)
+        return Left(writer)
