@@ -104,14 +104,24 @@ def frozen(size: Size, seed: int) -> None:
     _report(f"PostgreSQL, frozen {size.times} times", troubles.frozen(size.times))
 
 
+def frozen_holders(size: Size, seed: int) -> None:
+    """A service is frozen in the middle of a commit, and another one takes over (PostgreSQL)."""
+    times = max(1, size.times // 2)
+    seen, answer, takeover = troubles.frozen_holders(times)
+    longest = f"an ask waited {answer:.1f} s at most, a takeover took {takeover:.1f} s at most"
+    _report(f"PostgreSQL, the holder frozen {times} times; {longest}", seen)
+    assert answer < 5, f"an ask at another service took {answer:.1f} seconds"
+    assert takeover < 20, f"a takeover took {takeover:.1f} seconds"
+
+
 def restarted(size: Size, seed: int) -> None:
     """PostgreSQL crashes, and is started again."""
     _report(f"PostgreSQL, restarted {size.times} times", troubles.restarted(size.times))
 
 
 def deleted(size: Size, seed: int) -> None:
-    """The SQLite file is deleted under the service."""
-    _report(f"SQLite, deleted {size.times} times", troubles.deleted(size.times))
+    """The SQLite file, or the one that ends in -wal, is deleted under the service."""
+    _report(f"SQLite, deleted {2 * size.times} times", troubles.deleted(size.times))
 
 
 def clock(size: Size, seed: int) -> None:
@@ -165,14 +175,14 @@ def header_floods(size: Size, seed: int) -> None:
 TESTS: dict[str, Callable[[Size, int], None]] = {
     test.__name__.replace("_", "-"): test
     for test in (
-        policies, examples, kills, exports, pages, disk_full, frozen, restarted, deleted, clock, backup, retention,
-        slow_readers, header_floods, requests,
+        policies, examples, kills, exports, pages, disk_full, frozen, frozen_holders, restarted, deleted, clock, backup,
+        retention, slow_readers, header_floods, requests,
     )
 }  # fmt: skip
 
 
 def main() -> None:
-    listed = "\n".join(f"  {name:13} {test.__doc__}" for name, test in TESTS.items())
+    listed = "\n".join(f"  {name:14} {test.__doc__}" for name, test in TESTS.items())
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=f"tests:\n{listed}", formatter_class=argparse.RawDescriptionHelpFormatter
     )

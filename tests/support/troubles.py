@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import polars as pl
+import psycopg
 
 from driftbandits.store import Store
 from postgres import Server, server
@@ -27,7 +31,7 @@ YEAR = 365 * 86_400.0
 @contextmanager
 def service(store: str, **settings: object) -> Iterator[Process]:
     """A service that is stopped at the end, and killed if that fails."""
-    process = Process(store, lease=2.0, **settings)
+    process = Process(store, **{"lease": 2.0, **settings})
     try:
         process.wait()
         yield process
@@ -63,6 +67,76 @@ def frozen(times: int) -> Counter[str]:
     return _troubled(Server(), freeze, times)
 
 
+class Freezes(NamedTuple):
+    """What was seen, and in seconds the longest that an ask waited for an answer, and that nobody had taken over."""
+
+    seen: Counter[str]
+    answer: float
+    takeover: float
+
+
+def frozen_holders(times: int) -> Freezes:
+    """The service that holds an experiment is frozen in the middle of a commit; another one takes over."""
+    database, answer, takeover = Server(), 0.0, 0.0
+    try:
+        with database.database() as store, ExitStack() as stack:
+            names = ["one", "two"]
+            services = {
+                name: stack.enter_context(service(f"{store}?application_name={name}", lease=15.0)) for name in names
+            }
+            traffic = Traffic(services["one"].url)
+            opened = stack.enter_context(Store(store))
+            for turn in range(times):
+                holder, other = services[names[turn % 2]], services[names[1 - turn % 2]]
+                traffic.url = holder.url
+                with traffic.flowing():
+                    traffic.wait_for("told")
+                    traffic.seen[f"frozen {_freeze_in_commit(holder, names[turn % 2], store)}"] += 1
+                    began = time.monotonic()
+                    while True:
+                        cold = opened.create(f"cold-{turn}-{time.monotonic_ns()}", arms=["red", "blue"]).id
+                        for path in (f"/v1/experiments/{cold}", PATH):
+                            asked = time.monotonic()
+                            found = httpx.post(f"{other.url}{path}/ask", timeout=60)
+                            answer = max(answer, time.monotonic() - asked)
+                            assert found.status_code == 200 or path == PATH, found.text
+                        if found.status_code == 200:
+                            break
+                        assert found.status_code == 503, found.text
+                        assert other.ready
+                        time.sleep(0.1)
+                    takeover = max(takeover, time.monotonic() - began)
+                    traffic.asked[found.json()["id"]] = found.json()["arm"]
+                    holder.signal(signal.SIGCONT)
+                wait_until(lambda holder=holder: holder.ready, "the one that was frozen to be ready")
+            for running in services.values():
+                running.stop()
+            return Freezes(traffic.check(store), answer, takeover)
+    finally:
+        database.stop()
+
+
+OPEN_COMMIT = """
+SELECT CASE WHEN state = 'active' THEN 'among the rows' ELSE 'between statements' END
+FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE application_name = %s AND wait_event = 'ClientRead'
+AND locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
+"""
+
+
+def _freeze_in_commit(victim: Process, name: str, store: str) -> str:
+    """Stop it again and again, until a transaction that has written something waits for it; where it was then."""
+    luck = random.Random(name)
+    with psycopg.connect(store, autocommit=True) as connection:
+        while True:
+            victim.signal(signal.SIGSTOP)
+            time.sleep(0.05)
+            found = connection.execute(OPEN_COMMIT, (name,)).fetchone()
+            if found:
+                return str(found[0])
+            victim.signal(signal.SIGCONT)
+            time.sleep(luck.uniform(0.0, 0.05))
+
+
 def restarted(times: int) -> Counter[str]:
     """PostgreSQL crashes, and is started again."""
     return _troubled(Server(fsync=True), lambda database, running: database.restart(), times)
@@ -83,24 +157,26 @@ def _troubled(database: Server, trouble: Callable[[Server, Process], None], time
 
 
 def deleted(times: int) -> Counter[str]:
-    """The file is deleted under the service, and put back."""
+    """The file is deleted under the service, and put back; or the one that ends in -wal, which nobody puts back."""
     with tempfile.TemporaryDirectory(prefix="driftbandits-soak-") as folder:
         file, store = Path(folder, "store.db"), f"sqlite:///{folder}/store.db"
         traffic = None
-        for _ in range(times):
+        for turn in range(2 * times):
             with service(store) as running:
                 traffic = traffic or Traffic(running.url)
                 traffic.url = running.url
                 with traffic.flowing():
                     traffic.wait_for("told")
-                    rescued = _renamed(file)
+                    rescued = _renamed(file) if turn % 2 == 0 else {}
+                    if not rescued:
+                        file.with_name(f"{file.name}-wal").unlink()
                     traffic.wait_for("refused")
                     wait_until(lambda: not running.ready, "readiness to notice")
                     asked = traffic.seen["asked"]
                     traffic.wait_for("refused")
                     assert traffic.seen["asked"] == asked, "an ask was acknowledged that is on no disk"
                 running.kill()
-            for name in os.listdir(folder):
+            for name in os.listdir(folder) if rescued else ():
                 if not name.startswith("rescued"):
                     Path(folder, name).unlink()
             for there, was in rescued.items():
