@@ -1,4 +1,4 @@
-"""SQLite's files deleted, moved, replaced or emptied while they are open: nothing is acknowledged that would be lost."""
+"""SQLite's files deleted, moved, replaced or emptied while they are open: nothing more is acknowledged."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from driftbandits._common.checks import shown
 from driftbandits._common.expansion import TooLargeError, read_npz
 from driftbandits.errors import InputError
 
-
 ENTRY, LISTED, END = struct.Struct("<4s5H3L2H"), struct.Struct("<4s6H3L5H2L"), struct.Struct("<4s4H2LH")
 """A file in a zip archive, its entry in the directory at the end, and the end."""
 MIDNIGHT = 33

@@ -18,7 +18,8 @@ A service, which has many experiments and commits for all of them at once, uses 
   ``writer.session`` is loaded, and its ``journal`` collects events. ``renew`` the lease every few seconds, ``release``
   at the end.
 - ``append([(writer, events), ...])``: one transaction for all, on disk when it returns. A writer that was taken over
-  gets ``FencedError``, and nothing of the group is written. After any error memory and log may disagree:
+  gets ``FencedError``, and one that another transaction has locked ``LockedError``; then nothing of the group is
+  written. After any error memory and log may disagree:
   ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction,
   and so does an ``AuditEntry``: who did it, for ``deeds``.
 - ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.

@@ -34,7 +34,7 @@ PATIENCE = 2.0
 """Seconds to wait for a lock that another transaction has: a commit may wait for another one, and both within 5 s."""
 
 SLICE = 0.05
-"""Seconds for which SQLite waits in one go. It tries seldom after longer, and a thread in a hurry would never get it."""
+"""Seconds for which SQLite waits in one go. In a long wait it tries seldom, and beside busy writers in vain."""
 
 FROZEN = 10.0
 """Seconds after which PostgreSQL ends a transaction whose client is silent: it may be frozen, and have locks."""
@@ -91,14 +91,13 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction: on disk when the block has ended, or not at all."""
-        with self._plain_words():
-            with self._writes.connect() as connection:
-                if self._files is not None and self._files.harmed:
-                    self._files.check(connection.connection.driver_connection)
-                with connection.begin():
-                    yield connection
-                if self._files is not None:  # while the connection is open: after the last one SQLite removes two
-                    self._files.check(connection.connection.driver_connection)
+        with self._plain_words(), self._writes.connect() as connection:
+            if self._files is not None and self._files.harmed:
+                self._files.check(connection.connection.driver_connection)
+            with connection.begin():
+                yield connection
+            if self._files is not None:  # while the connection is open: after the last one SQLite removes two
+                self._files.check(connection.connection.driver_connection)
 
     @contextmanager
     def alone(self) -> Iterator[Any]:
@@ -134,7 +133,6 @@ class Database:
                 url.set(drivername="postgresql+psycopg"),
                 isolation_level="READ COMMITTED",
                 pool_size=POOL,
-                pool_timeout=CONNECT,
                 connect_args=connect_args,
             )
         event.listen(engine, "connect", _set_up_postgres)
@@ -155,7 +153,6 @@ class Database:
         engine = create_engine(
             url,
             pool_size=POOL,
-            pool_timeout=CONNECT,
             connect_args={"timeout": PATIENCE, "cached_statements": STATEMENTS},
         )
 
@@ -192,7 +189,7 @@ class Database:
         except self._errors as error:
             said = " ".join(str(getattr(error, "orig", error)).split())
             unnamed = StoreUnavailableError if isinstance(error, self._away) else StoreError, said
-            state = getattr(getattr(error, "orig", error), "sqlstate", None)  # PostgreSQL's words are in any language
+            state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""  # its words are in any language
             known = STATES.get(state) or next((found for part, found in WORDS.items() if part in said), None)
             kind, words = known or unnamed
             plain = kind(f"{self.url}: {words}")

@@ -173,9 +173,9 @@ class History:
         rows = [{"experiment": key, "seq": each.seq, "whole": True, "data": each.data} for key, each in taken.items()]
         connection.execute(insert(snapshots), rows)
         size = func.length(snapshots.c.data)
-        whole = select(snapshots.c.experiment, snapshots.c.seq, size).where(snapshots.c.whole)
-        ordered = whole.where(snapshots.c.experiment.in_(taken)).order_by(snapshots.c.experiment, snapshots.c.seq.desc())
-        found = connection.execute(ordered).all()
+        these = snapshots.c.whole, snapshots.c.experiment.in_(taken)
+        whole = select(snapshots.c.experiment, snapshots.c.seq, size).where(*these)
+        found = connection.execute(whole.order_by(snapshots.c.experiment, snapshots.c.seq.desc())).all()
         for _, several in groupby(found, key=itemgetter(0)):
             for key, seq, weight in islice(several, WHOLE, None):
                 if weight > SMALL:

@@ -17,7 +17,7 @@ from driftbandits.store.writers import Writer
 
 
 class Left(NamedTuple):
-    """A writer that lets go, and what is to be saved of its Session and of its view, if anything is."""
+    """A writer that lets go, and what is to be saved of its Session and of its view, compressed, if anything is."""
 
     writer: Writer
     snapshot: Snapshot | None = None
@@ -35,8 +35,8 @@ class Leaving:
 
         If another transaction has locked some and does not end, these are left to their leases.
         """
-        snapshots = {each.writer: each.snapshot.compressed() for each in left if each.snapshot is not None}
-        views = {each.writer: each.view.compressed() for each in left if each.view is not None}
+        snapshots = {each.writer: each.snapshot for each in left if each.snapshot is not None}
+        views = {each.writer: each.view for each in left if each.view is not None}
         ordered = sorted(left, key=lambda each: each.writer.experiment.key)
         for skip_locked in (False, True):
             try:

@@ -9,6 +9,7 @@ within that first transaction: there is none of what was not folded, and what wa
 
 from __future__ import annotations
 
+import os
 import zlib
 from contextlib import ExitStack
 from pathlib import Path
@@ -69,6 +70,8 @@ class Retention:
                     if file is not None:
                         temporary = archived.enter_context(written_whole(file))
                         export_log(self._database, self._log, experiment, temporary, "parquet", until=seq)
+                        with temporary.open("r+b") as written:
+                            os.fsync(written.fileno())  # in the transaction others would wait for it
                     self._fold(experiment, seq, epoch, archived)
             except _ChangedMeanwhileError:
                 return Pruned(0, 0, None)  # the next time is soon enough

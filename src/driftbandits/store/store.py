@@ -36,8 +36,6 @@ from driftbandits.store.writers import Erased, Writer, Writers
 
 LARGEST_NUMBER = 2**63 - 1
 """Of an event or an entry: what a column holds."""
-
-
 PAUSE = 0.02
 """Seconds between two looks at whether a lock is gone."""
 
@@ -243,8 +241,9 @@ class Store:
     ) -> None:
         """Append events of many experiments, answers to idempotency keys and who did it, in one transaction.
 
-        All is on disk when this returns. Otherwise FencedError names those that are no longer the writer, and nothing
-        was written; or another StoreError: then nothing is known, and ``reload`` finds out.
+        All is on disk when this returns. Otherwise FencedError names those that are no longer the writer, or
+        LockedError those that another transaction has locked, and nothing was written; or another StoreError: then
+        nothing is known, and ``reload`` finds out.
         """
         self._writers.append(batches, kept)
 

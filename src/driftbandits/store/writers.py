@@ -36,9 +36,7 @@ OWNED = (events, notes, changes, snapshots, folded, views, kept_answers)
 ERASE_TRIES = 50
 """How often erasing a unit begins again because snapshots were saved, or old events erased, meanwhile."""
 logger = logging.getLogger("driftbandits.store")
-SQLITE_ADVANCE = (
-    "UPDATE writers SET last_seq = ?, lease_until = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
-)
+SQLITE_ADVANCE = "UPDATE writers SET last_seq = ?, lease_until = ? WHERE experiment = ? AND epoch = ? AND last_seq = ?"
 # Arrays make one statement of any number of rows: one round trip, and planned once.
 POSTGRES_ADVANCE = """
     UPDATE writers SET last_seq = new, lease_until = until

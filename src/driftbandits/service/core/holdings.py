@@ -41,7 +41,7 @@ from driftbandits.store.experiments import check_id
 from driftbandits.store.leaving import Left
 from driftbandits.store.views import SavedView
 
-TOGETHER = 500
+TOGETHER = 250
 """Experiments that are let go in one transaction; whoever asks for one of them again waits for that."""
 SAVING = 3.0
 """Seconds at the end in which snapshots and views are taken; the rest is in the log."""
@@ -361,7 +361,8 @@ def _left(held: Held) -> Left:
         return Left(writer)
     try:
         summary = summary_of(view, writer.session)
-        return Left(writer, writer.snapshot(), SavedView(view.seq, pack_view(view), summary))
+        packed = SavedView(view.seq, pack_view(view), summary).compressed()
+        return Left(writer, writer.snapshot().compressed(), packed)
     except Exception:  # a bug; it must not keep others from being released
         log.exception("not saved", experiment=held.id)
         return Left(writer)
