@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,10 @@ def status_of(running: Running, path: str) -> int:
     return httpx.post(f"{running.url}{path}/ask", timeout=SOON).status_code
 
 
+def is_answered(running: Running, path: str) -> bool:
+    return status_of(running, path) == 200
+
+
 def test_a_lock_holds_up_its_own_experiments_alone() -> None:
     """More of them than there are threads; the transaction works, so nobody ends it."""
     with postgres.database() as url, serving(url) as running:
@@ -160,7 +165,7 @@ def test_a_holder_frozen_in_a_commit_is_taken_over(where: str, tmp_path: Path) -
             wait_until(lambda: _state(process.pid) == "T", "it to freeze")
             assert status_of(running, "/v1/experiments/other") == 200
             for name in ("first", "second"):
-                wait_until(lambda name=name: status_of(running, f"/v1/experiments/{name}") == 200, "the takeover")
+                wait_until(partial(is_answered, running, f"/v1/experiments/{name}"), "the takeover")
             process.send_signal(signal.SIGCONT)
             said = process.stdout.read().split()
         assert said[0] in ("StoreUnavailableError", "FencedError")

@@ -108,7 +108,7 @@ def frozen_holders(times: int) -> Freezes:
                     takeover = max(takeover, time.monotonic() - began)
                     traffic.asked[found.json()["id"]] = found.json()["arm"]
                     holder.signal(signal.SIGCONT)
-                wait_until(lambda holder=holder: holder.ready, "the one that was frozen to be ready")
+                holder.wait()
             for running in services.values():
                 running.stop()
             return Freezes(traffic.check(store), answer, takeover)
