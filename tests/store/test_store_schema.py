@@ -14,6 +14,7 @@ from sqlalchemy import create_engine, text
 
 import driftbandits as db
 import postgres
+from driftbandits.store import database
 from driftbandits.store.migrate import TURN
 from driftbandits.store.schema import REVISION, metadata
 from waiting import PATIENCE, wait_until
@@ -90,8 +91,28 @@ for url in sys.argv[1:]:
             process.communicate()
 
 
-def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables() -> None:
-    """Those that open it at once seldom meet; here they must."""
+def test_who_opens_a_new_file_waits_while_another_makes_its_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For longer than for any other lock."""
+    monkeypatch.setattr(database, "PATIENCE", 0.05)
+    opened: list[int] = []
+    other = sqlite3.connect(tmp_path / "store.db", isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA journal_mode = WAL")
+    other.execute("BEGIN IMMEDIATE")
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments())), daemon=True)
+    opening.start()
+    opening.join(1.0)
+    assert opening.is_alive()
+    other.close()
+    opening.join(PATIENCE)
+    assert opened == [0]
+
+
+def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that open it at once seldom meet; here they must. For longer than for any other lock."""
+    monkeypatch.setattr(database, "SERVER", (["lock_timeout"], ["50ms"]))
     opened: list[int] = []
     with postgres.database() as url:
         engine = create_engine(url.replace("postgresql", "postgresql+psycopg", 1))
@@ -101,7 +122,8 @@ def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables() -> None
             opening.start()
             waiting = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
             wait_until(lambda: connection.execute(waiting).scalar() or not opening.is_alive(), "the other to wait")
-            assert opened == []
+            opening.join(0.5)
+            assert opening.is_alive()
         opening.join(PATIENCE)
         engine.dispose()
     assert opened == [0]

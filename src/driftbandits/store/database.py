@@ -176,7 +176,8 @@ class Database:
             driver: Any = connection.connection.driver_connection
             driver.execute(f"PRAGMA busy_timeout = {1000 * SLICE:.0f}")
             try:
-                self._turn.wait_for(lambda: driver.execute("BEGIN IMMEDIATE"))
+                patience = connection.get_execution_options().get("patience", PATIENCE)
+                self._turn.wait_for(lambda: driver.execute("BEGIN IMMEDIATE"), patience)
             finally:
                 driver.execute(f"PRAGMA busy_timeout = {1000 * PATIENCE:.0f}")
 
@@ -198,7 +199,7 @@ class Database:
 
 
 class _Turn:
-    """Waits for SQLite's one write lock. If nobody here got it for ``PATIENCE``, all who wait are told so at once.
+    """Waits for SQLite's one write lock. If nobody here got it for long enough, all who wait are told so at once.
 
     Else those who come one after the other would wait for it one after the other.
     """
@@ -207,7 +208,7 @@ class _Turn:
         self._since, self._failed = math.inf, -math.inf
         """Since when nobody has got it who tried, and when the last one failed."""
 
-    def wait_for(self, take: Callable[[], Any]) -> None:
+    def wait_for(self, take: Callable[[], Any], patience: float) -> None:
         """Try again and again; SQLite itself does so for a ``SLICE``."""
         while True:
             try:
@@ -218,10 +219,10 @@ class _Turn:
                 now = time.monotonic()
                 if "locked" not in str(error):
                     raise
-                if now - self._failed > PATIENCE:  # that was another time
+                if now - self._failed > patience:  # that was another time
                     self._since = math.inf
                 self._since, self._failed = min(self._since, now), now
-                if now - self._since >= PATIENCE:
+                if now - self._since >= patience:
                     raise
 
 
@@ -280,14 +281,14 @@ SERVER = _settings(
 STATES: dict[str, tuple[type[StoreError], str]] = {
     "55P03": (
         LockedError,
-        "another transaction has locked what is to be written: try again. If its process is frozen, it is ended in "
-        f"{FROZEN:.0f} seconds",
+        f"another transaction has locked what is to be written: try again; a frozen one is ended in {FROZEN:.0f} "
+        "seconds or less",
     ),
     "25P03": (
         StoreUnavailableError,
         f"this process was silent for {FROZEN:.0f} seconds in a transaction: nothing was written. Try again",
     ),
-    "57P01": (StoreUnavailableError, "the database ended this connection: nothing was written. Try again"),
+    "57P01": (StoreUnavailableError, "the database ended this connection, and nothing is acknowledged: try again"),
 }
 """What PostgreSQL's codes mean, in plain words."""
 WORDS: dict[str, tuple[type[StoreError], str]] = {

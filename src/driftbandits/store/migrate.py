@@ -11,6 +11,8 @@ from driftbandits.errors import InputError
 from driftbandits.store.schema import REVISION
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+PATIENCE = 600.0
+"""Seconds to wait for another process that migrates an SQLite file."""
 TURN = 5_873_209_214
 """Of PostgreSQL's advisory lock: one process migrates, the others wait and then find it done."""
 
@@ -20,9 +22,10 @@ def migrate(engine: Engine) -> None:
     with engine.connect() as connection:
         if _revision(connection) == REVISION:
             return
-    with engine.execution_options(writes=True).begin() as connection:  # SQLite: the write lock is ours
+    # SQLite: the write lock is ours. Another process may have it, and migrate a large database.
+    with engine.execution_options(writes=True, patience=PATIENCE).begin() as connection:
         if engine.dialect.name == "postgresql":
-            connection.execute(text("SET LOCAL lock_timeout = 0"))  # to migrate a large database takes long
+            connection.execute(text("SET LOCAL lock_timeout = 0"))  # its limit is that of silence
             connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
         if _revision(connection) < REVISION:
             _upgrade(connection)
