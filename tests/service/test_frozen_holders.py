@@ -109,7 +109,7 @@ def test_a_lock_holds_up_its_own_experiments_alone(monkeypatch: pytest.MonkeyPat
             running.service.store.create(path.rpartition("/")[2], arms=ARMS)
         with locked(url, "SELECT pg_sleep(600)") as other, ThreadPoolExecutor(len(stuck)) as clients:
             asked = [clients.submit(httpx.post, f"{running.url}{path}/ask", timeout=SOON) for path in stuck]
-            wait_until(lambda: len(running.service.holdings._loading) == len(stuck), "all to be loading", every=0.001)
+            wait_until(lambda: len(running.service.holdings._loading) > 4, "all threads to have some", every=0.001)
             assert status_of(running, "/v1/experiments/other") == 200
             assert running.create("new") == "/v1/experiments/new"
             for each in asked:
@@ -181,9 +181,10 @@ def _state(pid: int) -> str:
 
 def test_a_silent_client_loses_its_lock_and_learns_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where nobody wants to take over: the server ends its transaction."""
-    monkeypatch.setattr(database, "SERVER", (["idle_in_transaction_session_timeout"], ["100ms"]))
     with postgres.database() as url, Store(url) as store, Store(url) as other:
-        store.create("first", arms=ARMS)
+        other.create("first", arms=ARMS)
+        monkeypatch.setattr(database, "SERVER", (["idle_in_transaction_session_timeout"], ["100ms"]))
+        store.close()  # what it opens from now on has this limit
         ended = threading.Event()
 
         def be_silent() -> None:

@@ -43,7 +43,7 @@ from driftbandits.store.views import SavedView
 
 TOGETHER = 250
 """Experiments that are let go in one transaction; whoever asks for one of them again waits for that."""
-SAVING = 3.0
+SAVING = 2.5
 """Seconds at the end in which snapshots and views are taken; the rest is in the log."""
 TICK = 0.5
 """Seconds between checks for what is due."""
