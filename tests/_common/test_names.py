@@ -71,7 +71,7 @@ def everywhere(arms: Any) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("arms", UNORDERED + NO_LIST, ids=repr)
+@pytest.mark.parametrize("arms", UNORDERED + NO_LIST, ids=lambda arms: type(arms).__name__)
 def test_what_has_no_order_is_refused(arms: Any) -> None:
     for call in everywhere(arms):
         with pytest.raises(db.InputError, match="arms must be a list of"):
