@@ -34,6 +34,7 @@ for line in sys.stdin:
     name, n_arms, run = json.loads(line)
     instance = db.instances.sinusoid(162_755, 1 / 4_800, n_arms)
     told = {"horizon": instance.horizon, "drift": 1 / 4_800, "best_arms": instance.best_arm}
+    told |= dict.fromkeys(("kl", "test", "posterior"), "gaussian")  # as the noise is
     known = name in db.POLICIES
     policy = known and make_policy(name, **{**told, **(ABRUPT if name in ("CUSUMUCB", "MUCB") else {})})
     seconds = None

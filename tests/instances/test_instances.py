@@ -308,7 +308,7 @@ def test_an_instance_does_not_change_with_the_array_it_was_made_of() -> None:
         ([["a", "b"]], "table of numbers"),
         (np.empty((0, 2)), "no rows"),
         ([[0.5]], "at least 2 arms; got 1"),
-        ([[0.5, 0.5], [0.5, 1.25]], "arm 1 at step 2 has 1.25"),
+        ([[0.5, 0.5], [0.5, np.inf]], "arm 1 at step 2 has inf"),
         ([[math.nan, 0.5]], "arm 0 at step 1 has nan"),
     ],
 )

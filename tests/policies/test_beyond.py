@@ -16,6 +16,7 @@ import driftbandits as db
 from driftbandits.policies._parts import pair_windows, snooze_windows
 from many_examples import examples
 from naive_beyond import NaiveAutoTS, NaiveDriftUCB, NaiveKalmanTS, NaiveSnoozeItK, NaiveSnoozeItTight, windows
+from taking import cut, unlimited
 
 KINDS = ["gaussian", "bernoulli", "rare", "sure", "safe", "constant", "jump", "outliers", "shifted"]
 
@@ -83,9 +84,10 @@ def check_belief(play: db.Online, twin: Any, tolerance: float, quantile: float =
     posterior=st.sampled_from(["gaussian", "beta"]),
 )
 def test_kalmants(kind: str, seed: int, steps: int, n_arms: int, drift: float, sigma: float, posterior: str) -> None:
-    play = db.Online(db.KalmanTS(drift, sigma, posterior), n_arms, seed)
+    policy = db.KalmanTS(drift, sigma, posterior)
+    play = unlimited(policy, n_arms, seed)
     twin = NaiveKalmanTS(n_arms, drift, sigma, posterior)
-    rewards = rewards_of(kind, seed, steps, n_arms)
+    rewards = cut(policy, rewards_of(kind, seed, steps, n_arms))
     follow(play, twin, rewards, seed)
     check_belief(play, twin, 1e-9 * float(np.abs(rewards).max()))
 
@@ -181,8 +183,9 @@ def test_driftucb(
     kind: str, seed: int, steps: int, n_arms: int, drift: float, risk: float, form: str, horizon: int
 ) -> None:
     steps = min(steps, horizon)
-    play = db.Online(db.DriftUCB(horizon, drift, risk, form), n_arms, seed)
-    twin, rewards = NaiveDriftUCB(n_arms, horizon, drift, risk, form), rewards_of(kind, seed, steps, n_arms)
+    policy = db.DriftUCB(horizon, drift, risk, form)
+    play, rewards = unlimited(policy, n_arms, seed), cut(policy, rewards_of(kind, seed, steps, n_arms))
+    twin = NaiveDriftUCB(n_arms, horizon, drift, risk, form)
     close = 1e-9 * (1 + np.abs(rewards).max())
     for row in rewards:
         arm, indices, mine = play.select(), twin.indices(), play.state.arms.index
@@ -373,5 +376,5 @@ def test_a_horizon_of_one_step(n_arms: int) -> None:
     assert play.select() == 0
     for _ in range(100):
         arm = play.select()
-        play.update(arm, float(arm))
+        play.update(arm, arm / n_arms)
     assert play.state.run[0].t == 100

@@ -20,6 +20,7 @@ from driftbandits.policies._parts.posteriors import _draw_gamma
 from driftbandits.policies.klucb import largest_mean
 from driftbandits.testing import check_policy
 from many_examples import examples
+from taking import cut, unlimited
 
 F = TypeVar("F", bound=Callable[..., None])
 POSTERIORS = st.sampled_from(["gaussian", "beta"])
@@ -46,10 +47,10 @@ def trajectories(**options: Any) -> Callable[[F], F]:
 def follow(
     policy: db.Policy, twin: naive.Naive, kind: str, seed: int, steps: int, n_arms: int, shift: float = 0.0
 ) -> None:
-    play, rng = db.Online(policy, n_arms, seed), np.random.Generator(np.random.SFC64(seed))
+    play, rng = unlimited(policy, n_arms, seed), np.random.Generator(np.random.SFC64(seed))
     if hasattr(twin, "generator"):
         twin.generator.seed(rng)
-    for row in rewards_of(kind, seed, steps, n_arms) + shift:
+    for row in cut(policy, rewards_of(kind, seed, steps, n_arms) + shift):
         arm = play.select()
         naive.COMPARED.clear()
         expected = twin.select(rng)

@@ -46,7 +46,8 @@ def jump(horizon: int, before: tuple[float, ...], after: tuple[float, ...]) -> d
 def test_a_clear_jump_is_seen(policy: db.Policy, longest: int) -> None:
     """The arm that was played falls from 0.9 to 0.1: every run sees it, and soon."""
     instance = jump(20_000, (0.9, 0.5), (0.1, 0.5))
-    result = db.simulate({"it": policy}, instance, runs=20, events=True)
+    noise = db.Bernoulli() if policy.rewards is db.Rewards.UNIT else db.Gaussian(0.5)
+    result = db.simulate({"it": policy}, instance, noise, runs=20, events=True)
     delays = detection_delays(result)["delay"]
     assert delays.null_count() == 0
     assert delays.max() <= longest  # type: ignore[operator]
@@ -55,7 +56,9 @@ def test_a_clear_jump_is_seen(policy: db.Policy, longest: int) -> None:
 def test_restarts_help_after_a_jump() -> None:
     """Where the best arm falls below another, forgetting pays: less than half the regret of staying."""
     instance = jump(20_000, (0.9, 0.5), (0.1, 0.5))
-    result = db.simulate({"GLR": db.GLRUCB(20_000), "never": db.GLRUCB(20_000, risk=1e-300)}, instance, runs=10)
+    risks = {"GLR": None, "never": 1e-300}
+    policies = {name: db.GLRUCB(20_000, test="gaussian", risk=risk) for name, risk in risks.items()}
+    result = db.simulate(policies, instance, runs=10)
     assert result.regret["GLR"][:, -1].max() < 0.5 * result.regret["never"][:, -1].min()
 
 

@@ -20,6 +20,7 @@ from driftbandits.policies._parts.own_random import mix_in, new_generator, unifo
 from many_examples import examples
 from naive_detectors import NaiveCUSUMUCB, NaiveGenerator, NaiveGLRUCB, NaiveMUCB, kl_upper
 from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA
+from taking import cut, unlimited
 
 Array = np.ndarray[Any, Any]
 
@@ -35,11 +36,11 @@ def tape(kind: str, seed: int, steps: int, n_arms: int, jumps: int) -> Array:
 
 def follow(policy: db.Policy, twin: Any, rewards: Array, seed: int) -> int:
     """Play both side by side: every arm and every event must agree. Answers the number of events."""
-    play, rng = db.Online(policy, rewards.shape[1], seed), np.random.Generator(np.random.SFC64(seed))
+    play, rng = unlimited(policy, rewards.shape[1], seed), np.random.Generator(np.random.SFC64(seed))
     if hasattr(twin, "generator"):
         twin.generator.seed(rng)
     events: list[tuple[int, int]] = []
-    for step, row in enumerate(rewards):
+    for step, row in enumerate(cut(policy, rewards)):
         arm = play.select()
         assert arm == twin.select(rng), f"another arm at step {step + 1}"
         play.update(arm, row[arm])
@@ -168,7 +169,7 @@ def test_adswitch_checks_bad_arms(share: float, gap: float, horizon: int, episod
 
 def test_adswitch_gives_back_what_an_ended_episode_left_behind() -> None:
     """Vertices at once, for the next hulls; the sums of a long episode when the next room is made."""
-    play, vertices = db.Online(db.AdSwitch(1_000), 2), []
+    play, vertices = unlimited(db.AdSwitch(1_000), 2), []
     for step in range(20_000):
         play.update(play.select(), float(step % 4 > 1))
     assert len(play.state.sums) > 10_000

@@ -202,7 +202,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("Exp3S", {"alpha": 0.0, "gamma": 0.1}, "alpha must lie in .*got 0.0"),
     ("Exp3S", {"alpha": 2.0, "gamma": 0.1}, "alpha must lie in .*got 2.0"),
     ("Exp3S", {"alpha": 0.1, "gamma": 0.0}, "gamma must lie in .*got 0.0"),
-    ("KalmanTS", {"drift": 2.0}, "drift must lie in"),
+    ("KalmanTS", {"drift": 2.0, "posterior": "beta"}, "drift must lie in"),
     ("KalmanTS", {"drift": 0.1, "sigma": 0.0}, "sigma must lie in"),
     ("DriftUCB", {"horizon": 0, "drift": 0.1}, "horizon.*got 0"),
     ("DriftUCB", {"horizon": 1_000, "drift": 2.0}, "drift must lie in"),
@@ -255,7 +255,7 @@ def test_oracle_needs_arms_that_exist() -> None:
 def test_a_single_step(name: str) -> None:
     """T = 1 is a horizon like any other (SW-UCB#'s tuning alone is not defined there)."""
     policy = make_policy(name, horizon=1, drift=0.5, best_arms=[1])
-    result = db.simulate({"it": policy}, db.Instance([[0.2, 0.8]]), runs=4)
+    result = db.simulate({"it": policy}, db.Instance([[0.2, 0.8]]), db.Bernoulli(), runs=4)
     assert result.pulls["it"].sum() == 4
     assert result.times.tolist() == [1]
 

@@ -117,7 +117,7 @@ def test_published_tunings() -> None:
         ("DSTS", {"horizon": 100, "cap": 0.0}, "cap must lie in"),
         ("MUCB", {"horizon": 100, "tuning": "best"}, "unknown tuning 'best'; choose one of authors, besson"),
         ("PredictiveSampling", {}, "needs drift to choose its memory, or memory"),
-        ("PredictiveSampling", {"drift": 2.0}, "drift must lie in"),
+        ("PredictiveSampling", {"drift": -2.0}, "drift must lie in"),
         ("PredictiveSampling", {"memory": 1.01}, "memory must lie in"),
         ("PredictiveSampling", {"memory": 0.5, "spread": 0.0}, "spread must lie in"),
         ("PredictiveSampling", {"memory": 0.5, "centre": math.inf}, "centre must lie in"),

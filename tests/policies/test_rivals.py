@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import driftbandits as db
 from many_examples import examples
 from naive import NaiveExp3S, NaiveRexp3, NaiveSWUCBSharp
+from taking import unlimited
 
 
 def rewards_of(kind: str, seed: int, steps: int, n_arms: int) -> np.ndarray[Any, Any]:
@@ -36,7 +37,7 @@ UNITS = st.sampled_from([1.0, 1.0, 100.0])
 @given(**SHARED, unit=UNITS, batch=st.integers(1, 700), gamma=st.floats(0.01, 1.0))
 @example(kind="gaussian", seed=1, steps=400, n_arms=3, unit=100.0, batch=300, gamma=0.1)
 def test_rexp3(kind: str, seed: int, steps: int, n_arms: int, unit: float, batch: int, gamma: float) -> None:
-    play, twin = db.Online(db.Rexp3(batch=batch, gamma=gamma), n_arms, seed), NaiveRexp3(n_arms, batch, gamma)
+    play, twin = unlimited(db.Rexp3(batch=batch, gamma=gamma), n_arms, seed), NaiveRexp3(n_arms, batch, gamma)
     follow_random(play, twin, unit * rewards_of(kind, seed, steps, n_arms), seed)
 
 
@@ -44,13 +45,13 @@ def test_rexp3(kind: str, seed: int, steps: int, n_arms: int, unit: float, batch
 @given(**SHARED, unit=UNITS, alpha=st.floats(1e-6, 1.0), gamma=st.floats(0.01, 1.0))
 @example(kind="gaussian", seed=1, steps=400, n_arms=3, unit=100.0, alpha=1e-6, gamma=0.1)
 def test_exp3s(kind: str, seed: int, steps: int, n_arms: int, unit: float, alpha: float, gamma: float) -> None:
-    play, twin = db.Online(db.Exp3S(alpha=alpha, gamma=gamma), n_arms, seed), NaiveExp3S(n_arms, alpha, gamma)
+    play, twin = unlimited(db.Exp3S(alpha=alpha, gamma=gamma), n_arms, seed), NaiveExp3S(n_arms, alpha, gamma)
     follow_random(play, twin, unit * rewards_of(kind, seed, steps, n_arms), seed)
 
 
 def test_rexp3_where_every_weight_is_far_below_its_start() -> None:
     """Arm 1 loses half as much a pull as arm 0, being the likelier one, so its second loss puts it behind."""
-    play = db.Online(db.Rexp3(batch=100, gamma=0.3), 2)
+    play = unlimited(db.Rexp3(batch=100, gamma=0.3), 2)
     for arm, likelier in ((0, 1), (1, 1), (1, 0)):
         play.update(arm, -1e4)
         assert play.state.arms.probability[likelier] == pytest.approx(0.7 + 0.3 / 2)
@@ -58,7 +59,7 @@ def test_rexp3_where_every_weight_is_far_below_its_start() -> None:
 
 def test_exp3s_comes_back_from_weights_too_small_for_numbers() -> None:
     """A reward of 10^6 leaves the other arms nothing; one more, and the arm that received it has all but everything."""
-    play = db.Online(db.Exp3S(alpha=0.1, gamma=0.3), 3)
+    play = unlimited(db.Exp3S(alpha=0.1, gamma=0.3), 3)
     for arm in (0, 1, 2, 1):
         play.update(arm, 1e6)
         assert play.state.arms.probability[arm] == pytest.approx(0.7 + 0.3 / 3)
@@ -79,7 +80,7 @@ def follow_random(play: db.Online, twin: Any, rewards: np.ndarray[Any, Any], see
 @examples(50)
 @given(**SHARED, alpha=st.sampled_from([0.0, 0.1, 0.53, 0.8, 1.0]), lam=st.sampled_from([0.3, 9 / 14, 1.0, 4.3, 12.3]))
 def test_swucbsharp(kind: str, seed: int, steps: int, n_arms: int, alpha: float, lam: float) -> None:
-    play, twin = db.Online(db.SWUCBSharp(alpha=alpha, lam=lam), n_arms, seed), NaiveSWUCBSharp(n_arms, alpha, lam)
+    play, twin = unlimited(db.SWUCBSharp(alpha=alpha, lam=lam), n_arms, seed), NaiveSWUCBSharp(n_arms, alpha, lam)
     for row in rewards_of(kind, seed, steps, n_arms):
         arm = play.select()
         assert arm == twin.select()
@@ -158,7 +159,7 @@ def test_ten_million_steps_at_the_extremes(n_arms: int, horizon: int) -> None:
 
 def test_an_outlier_leaves_the_window_with_its_rounding() -> None:
     """1e15 once would spoil running sums for ever; the window's sums are added up afresh."""
-    play = db.Online(db.SWUCBSharp(alpha=0.0, lam=100.0), 2)
+    play = unlimited(db.SWUCBSharp(alpha=0.0, lam=100.0), 2)
     for step in range(1_000):
         play.update(play.select(), 1e15 if step == 50 else 0.1)
     arms = play.state.arms

@@ -46,7 +46,7 @@ def test_no_index_leaves_its_array(name: str, make: Any) -> None:
             policy = replace(policy, best_arms=np.arange(STEPS) % n_arms)
         if n_arms > policy.arms[1]:
             continue
-        for rewards in reward_streams().values():
+        for rewards in reward_streams(policy).values():
             play_stream(policy, n_arms, rewards, STEPS, "checked")
 
 
@@ -96,7 +96,7 @@ def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead
     policy = lively(name, n_arms)
     if n_arms > policy.arms[1]:
         return
-    rng, rewards = np.random.default_rng(1), reward_streams()[stream]
+    rng, rewards = np.random.default_rng(1), reward_streams(policy)[stream]
     player = Player(policy, n_arms, lambda step: rng, ahead=max(1, steps), mode="interpreted")
     pulls = [0] * n_arms
     for step in range(steps + ahead):

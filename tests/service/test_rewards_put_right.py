@@ -40,7 +40,7 @@ def test_a_bad_reward_can_be_corrected(url: str) -> None:
         for step in range(40):
             for path in paths:
                 (id,) = ask(running, path)
-                reward = 5000.0 if path.endswith("bad") and step == 25 else step % 2 / 2 + 0.1
+                reward = 5.0 if path.endswith("bad") and step == 25 else step % 2 / 2 + 0.1
                 assert tell(running, path, id, reward).status_code == 200
         bad = "/v1/experiments/bad"
         wrong = running.held("bad").session.snapshot()

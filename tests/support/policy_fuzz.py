@@ -181,7 +181,7 @@ def fuzz_once(seed: int) -> str:
         if n_arms > policy.arms[1] or (name == "Oracle" and way in ("replay", "Session")):
             return "not defined"
     stream = luck.choice(sorted(reward_streams()))
-    rewards = reward_streams()[stream]
+    rewards = reward_streams(policy)[stream]
     found = [
         outcome(mode, lambda: WAYS[way](policy, n_arms, 300 if way == "replay" else steps, rewards, seed))
         for mode in modes

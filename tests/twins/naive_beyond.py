@@ -32,7 +32,6 @@ class NaiveKalmanTS:
         return drawn
 
     def update(self, arm: int, reward: float) -> None:
-        reward = min(max(reward, 0.0), 1.0) if self.coin else reward
         self.posterior = [mine and (mine[0], mine[1] + self.q) for mine in self.posterior]
         mine = self.posterior[arm]
         if mine is None:
@@ -202,7 +201,7 @@ class NaiveDriftUCB:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.pulls[arm].append((self.t, min(max(reward, 0.0), 1.0) if self.coin else reward))
+        self.pulls[arm].append((self.t, reward))
 
 
 def windows(pulls: int) -> list[int]:

@@ -108,7 +108,7 @@ class NaiveKLUCB(Naive):
         mean = math.fsum(mine) / len(mine)
         if self.sigma is not None:
             return mean + math.sqrt(2 * self.sigma**2 * allowed / len(mine))
-        return bisect(min(max(mean, 0.0), 1.0), allowed / len(mine))
+        return bisect(min(mean, 1.0), allowed / len(mine))
 
 
 def bernoulli_kl(p: float, q: float) -> float:
@@ -170,9 +170,6 @@ class NaiveTS(Naive):
         super().__init__(n_arms)
         self.posterior, self.sigma, self.window, self.discount = posterior, sigma, window, discount
         self.prior_pulls = 1 if window is None and discount is None else 0
-
-    def update(self, arm: int, reward: float) -> None:
-        super().update(arm, min(max(reward, 0.0), 1.0) if self.posterior == "beta" else reward)
 
     def sums(self, arm: int) -> tuple[float, float]:
         if self.discount is not None:

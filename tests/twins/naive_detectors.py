@@ -85,7 +85,7 @@ class NaiveGLRUCB:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.rewards[arm].append(reward if self.test == "gaussian" else min(max(reward, 0.0), 1.0))
+        self.rewards[arm].append(reward)
         x = self.rewards[arm]
         n, mean = len(x), math.fsum(x) / len(x)
         self.statistic = max((self.split(x, s, mean) for s in range(1, n)), default=0.0)

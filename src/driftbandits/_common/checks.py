@@ -68,10 +68,11 @@ def check_horizon(horizon: float, low: int = 1) -> int:
     return check_whole("horizon", horizon, low, FOREVER)
 
 
-def check_drift(drift: float) -> float:
-    """0 <= delta <= 1: means live in [0, 1], so nothing can drift faster."""
-    if not (is_number(drift) and 0.0 <= drift <= 1.0):
-        raise InputError(f"drift must lie in [0, 1], since means do; got {shown(drift)}")
+def check_drift(drift: float, most: float = 1.0) -> float:
+    """0 <= delta <= 1 where means lie in [0, 1], so that nothing can drift faster; elsewhere at most ``most``."""
+    if not (is_number(drift) and 0.0 <= drift <= most):
+        why = "drift must lie in [0, 1], since means do" if most == 1.0 else f"drift must lie in [0, {most:g}]"
+        raise InputError(f"{why}; got {shown(drift)}")
     return float(drift)
 
 

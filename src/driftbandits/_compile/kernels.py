@@ -186,6 +186,11 @@ def draw(noise: Any, mean: float, rng: np.random.Generator) -> float:
     return noise.draw(mean, rng)  # type: ignore[no-any-return]
 
 
+def learnt_of(takes: Any, reward: float) -> float:
+    """What a policy learns of a reward: itself, or (reward - zero)/unit where it takes (low, high, zero, unit)."""
+    return reward if len(takes) == 2 else (reward - takes[2]) / takes[3]
+
+
 def event_count(state: Any) -> int:
     """How many events (tests passed, changes detected) the State has seen; 0 for policies that have none."""
     return state.event[0].count if hasattr(state, "event") else 0
@@ -246,6 +251,13 @@ def _draw(noise: Any, mean: Any, rng: Any) -> Any:
 
 def _has_events(state: Any) -> bool:
     return isinstance(state, types.BaseNamedTuple) and "event" in state.fields
+
+
+@overloaded(learnt_of)
+def _learnt_of(takes: Any, reward: Any) -> Any:
+    if len(takes) == 2:
+        return lambda takes, reward: reward
+    return lambda takes, reward: (reward - takes[2]) / takes[3]
 
 
 @overloaded(event_count)

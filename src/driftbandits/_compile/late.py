@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD
-from driftbandits._compile.kernels import as_arm, blame, draw, kernel, mark, select, update
+from driftbandits._compile.kernels import as_arm, blame, draw, kernel, learnt_of, mark, select, update
 from driftbandits._compile.loops import CHOOSING, DRAWING, WRONG_ARM, WRONG_REWARD
 from driftbandits._compile.lowlevel import borrowed
 
@@ -73,6 +72,7 @@ def make_late(digest: str) -> Callable[..., Any]:
         state: Any,
         fault: Any,
         noise: Any,
+        takes: Any,
         means: Any,
         best: Any,
         noise_rng: Any,
@@ -89,12 +89,15 @@ def make_late(digest: str) -> Callable[..., Any]:
     ) -> int:
         """Play up to step ``stop``, or until there is no more room for updates. Returns the step reached.
 
+        ``takes`` is (low, high), the rewards that the run takes, or (low, high, zero, unit) if they are rescaled.
+
         ``late`` is (delay, bundle). A policy that learns ``in_turn`` is told the reward of exactly the arm that it
         chose before it chooses again; until then all choices are that arm, and rewards of others wait in ``queues``.
         """
         assert digest
         held, rng = borrowed(state), borrowed(own)
         n_arms, (delay, bundle), at = means.shape[1], late, progress[0]
+        low, high = takes[0], takes[1]
         while at.step < stop:
             step = at.step
             if step % bundle == 0:
@@ -104,8 +107,9 @@ def make_late(digest: str) -> Callable[..., Any]:
                     if in_turn:
                         put_aside(queues, following, arms[came], came)
                     else:
-                        mark(fault, came, arms[came], rewards[came])
-                        update(policy, held, arms[came], rewards[came])
+                        learnt = learnt_of(takes, rewards[came])
+                        mark(fault, came, arms[came], learnt)
+                        update(policy, held, arms[came], learnt)
                         known[arms[came]] = 1
                         at.learnt += 1
                         at.room -= 1
@@ -122,8 +126,9 @@ def make_late(digest: str) -> Callable[..., Any]:
                     came = taken(queues, following, at.next_arm, step - 2 * at.most_open - 1)
                     if came == NOBODY:
                         break
-                    mark(fault, came, at.next_arm, rewards[came])
-                    update(policy, held, at.next_arm, rewards[came])
+                    learnt = learnt_of(takes, rewards[came])
+                    mark(fault, came, at.next_arm, learnt)
+                    update(policy, held, at.next_arm, learnt)
                     at.next_arm = NOBODY
                     at.learnt += 1
                     at.room -= 1
@@ -138,7 +143,7 @@ def make_late(digest: str) -> Callable[..., Any]:
                 arm = unknown_arm(arm, step - at.come, known)
             mark(fault, step, DRAWING, means[step, arm])
             reward = draw(noise, means[step, arm], noise_rng)
-            if not abs(reward) <= LARGEST_REWARD:
+            if not low <= reward <= high:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             arms[step], rewards[step] = arm, reward
             at.regret += best[step] - means[step, arm]

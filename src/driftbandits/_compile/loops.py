@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD
 from driftbandits._compile.kernels import (
     as_arm,
     blame,
     draw,
     event_count,
+    learnt_of,
     mark,
     note_event,
     select,
@@ -38,7 +38,7 @@ PROGRESS = np.dtype([("step", "i8"), ("wanted", "i8"), ("events", "i8")], align=
 CHOOSING, DRAWING = -1, -2
 """In place of an arm, while one is being chosen; while its reward is drawn, with the mean in place of the reward."""
 WRONG_ARM, WRONG_REWARD = -1, -2
-"""Loops return these when the policy chose an arm that does not exist, or the noise drew no usable number."""
+"""Loops return these when the policy chose an arm that does not exist, or the noise drew a reward it does not take."""
 
 
 def make_advance(digest: str) -> Callable[..., Any]:
@@ -47,6 +47,7 @@ def make_advance(digest: str) -> Callable[..., Any]:
         state: Any,
         fault: Any,
         noise: Any,
+        takes: Any,
         means: Any,
         best: Any,
         noise_rng: Any,
@@ -59,13 +60,17 @@ def make_advance(digest: str) -> Callable[..., Any]:
         tally: Any,
         stop: int,
     ) -> int:
-        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached."""
+        """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached.
+
+        ``takes`` is (low, high), the rewards that the run takes, or (low, high, zero, unit) if they are rescaled.
+        """
         assert digest
         held, rng, scatter = borrowed(state), generator_of(own), generator_of(noise_rng)
         n_arms = means.shape[1]
         total, received = tally[0].regret, tally[0].realised
         checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(held)
         step = tally[0].step
+        low, high = takes[0], takes[1]
         while step < stop:
             mark(fault, step, CHOOSING, 0.0)
             arm = as_arm(select(policy, held, rng))
@@ -73,10 +78,11 @@ def make_advance(digest: str) -> Callable[..., Any]:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
             mark(fault, step, DRAWING, means[step, arm])
             reward = draw(noise, means[step, arm], scatter)
-            if not abs(reward) <= LARGEST_REWARD:
+            if not low <= reward <= high:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
-            mark(fault, step, arm, reward)
-            update(policy, held, arm, reward)
+            learnt = learnt_of(takes, reward)
+            mark(fault, step, arm, learnt)
+            update(policy, held, arm, learnt)
             total += best[step] - means[step, arm]
             received += best[step] - reward
             pulls[arm] += 1
@@ -105,6 +111,7 @@ def make_record(digest: str) -> Callable[..., Any]:
         state: Any,
         fault: Any,
         noise: Any,
+        takes: Any,
         means: Any,
         noise_rng: Any,
         own: Any,
@@ -124,6 +131,7 @@ def make_record(digest: str) -> Callable[..., Any]:
         held, rng, scatter = borrowed(state), generator_of(own), generator_of(noise_rng)
         events, seen = progress[0].events, event_count(held)
         step, wanted = progress[0].step, progress[0].wanted
+        low, high = takes[0], takes[1]
         while step < stop:
             arm = wanted
             if arm == CHOOSING:
@@ -134,10 +142,11 @@ def make_record(digest: str) -> Callable[..., Any]:
                 return blame(fault, step, arm, 0.0, WRONG_ARM)
             mark(fault, step, DRAWING, means[step, places[arm]])
             reward = draw(noise, means[step, places[arm]], scatter)
-            if not abs(reward) <= LARGEST_REWARD:
+            if not low <= reward <= high:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
-            mark(fault, step, arm, reward)
-            update(policy, held, arm, reward)
+            learnt = learnt_of(takes, reward)
+            mark(fault, step, arm, learnt)
+            update(policy, held, arm, learnt)
             arms[step] = places[arm]
             rewards[step] = reward
             step += 1
@@ -192,6 +201,7 @@ def make_replay(digest: str) -> Callable[..., Any]:
         fault: Any,
         arms: Any,
         rewards: Any,
+        learnt: Any,
         keep: Any,
         resample: Any,
         gate: Any,
@@ -204,6 +214,8 @@ def make_replay(digest: str) -> Callable[..., Any]:
         stop: int,
     ) -> int:
         """Offer rows of a log up to ``stop`` to the policy, which learns from those with the arm it wants.
+
+        ``learnt`` is what it learns of each of the ``rewards``.
 
         In place of each row comes one drawn from its block of ``block`` rows; 1 leaves the log as it is. It is kept
         with the chance ``keep``. ``sums`` and ``counts`` gather the rewards received, by equal parts of the log. Both
@@ -225,8 +237,8 @@ def make_replay(digest: str) -> Callable[..., Any]:
                 if arm < 0 or arm >= n_arms:
                     return blame(fault, step, arm, 0.0, WRONG_ARM)
             if kept and arms[row] == arm:
-                mark(fault, step, arm, rewards[row])
-                update(policy, held, arm, rewards[row])
+                mark(fault, step, arm, learnt[row])
+                update(policy, held, arm, learnt[row])
                 part = step * n_parts // n_rows
                 sums[part] += rewards[row]
                 counts[part] += 1

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
+from driftbandits._common.rewards import OTHER_NOISE, not_taken, taken_by
 from driftbandits._compile.entries import entry
 from driftbandits._compile.faults import compile_fault, kernel_fault
 from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, is_ours
@@ -70,7 +71,9 @@ class Player:
 
     ``seeds`` returns, for the number of updates before a stage, the random generator of what the policy draws once and
     remembers. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
-    bytes of a State do not depend on who played it in which pieces. Threads that share one take turns: machine code
+    bytes of a State do not depend on who played it in which pieces. ``reward_range`` is what the user declared: a
+    policy that is defined for [0, 1] learns rewards rescaled from it. Rewards are ``simulated`` where the user chose
+    the noise. Threads that share one take turns: machine code
     releases the interpreter's lock, and would write into arrays that another thread has replaced by longer ones.
     """
 
@@ -81,8 +84,12 @@ class Player:
         seeds: Callable[[int], np.random.Generator],
         ahead: int = AHEAD,
         mode: Mode | None = None,
+        reward_range: tuple[float, float] | None = None,
+        simulated: bool = False,
     ) -> None:
         _check_policy(policy)
+        self.reward_range, self.taken = reward_range, taken_by(policy, reward_range, simulated=simulated)
+        """``taken``: which rewards the run takes, and what the policy learns of them."""
         self.policy, self.n_arms, self.ahead = policy, n_arms, ahead
         self.mode: Mode = mode or usual_mode(policy)
         self._grows = isinstance(policy, Compiled)
@@ -221,8 +228,10 @@ class Player:
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""
+        if not self._takes(reward):
+            raise self._not_taken(reward, self.step + 1)
         with self._lock:
-            self.play(make_update, arm, reward)
+            self.play(make_update, arm, self.taken.learnt(reward))
             self.step += 1
             self.room()
 
@@ -234,10 +243,22 @@ class Player:
                 arms, rewards = zip(*now, strict=True)
                 if min(arms) < 0 or max(arms) >= self.n_arms:  # machine code would write beyond the State
                     raise InputError(f"a reward is of an arm from 0 to {self.n_arms - 1}; got {set(arms)}")
-                self.play(make_update_many, np.array(arms, np.int64), np.array(rewards, float))
+                if not (self.taken.low <= min(rewards) and max(rewards) <= self.taken.high):
+                    wrong = next(index for index, reward in enumerate(rewards) if not self._takes(reward))
+                    raise self._not_taken(rewards[wrong], self.step + wrong + 1)
+                learnt = self.taken.learnt(np.array(rewards, float))
+                self.play(make_update_many, np.array(arms, np.int64), learnt)
                 self.step += len(now)
                 self.room()  # now, not before the next update: a State must not depend on who looks at it in between
             pulls = pulls[len(now) :]
+
+    def _takes(self, reward: float) -> bool:
+        return self.taken.low <= reward <= self.taken.high
+
+    def _not_taken(self, reward: float, step: int) -> InputError:
+        if not abs(reward) <= LARGEST_REWARD:
+            return InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
+        return not_taken(self.policy, self.reward_range, f"{reward:.6g} at step {step:,}")
 
     def random(self, rng: np.random.Generator) -> Any:
         """A random generator as loops take it; the caller keeps the generator."""
@@ -287,10 +308,14 @@ class Player:
                 f"{name} chose arm {arm} at step {step:,}, which does not exist: arms are 0 to {self.n_arms - 1}"
             )
         if answer == WRONG_REWARD:
-            raise InputError(
-                f"{shown(others[0])} drew the reward {self._fault[REWARD]} at step {step:,}: "
-                f"rewards must be finite and at most {LARGEST_REWARD:g} in size"
-            )
+            reward = float(self._fault[REWARD])
+            if not abs(reward) <= LARGEST_REWARD:
+                raise InputError(
+                    f"{shown(others[0])} drew the reward {reward} at step {step:,}: "
+                    f"rewards must be finite and at most {LARGEST_REWARD:g} in size"
+                )
+            got = f"{reward:.6g} at step {step:,}, which {shown(others[0])} drew"
+            raise not_taken(self.policy, self.reward_range, got, undeclared=OTHER_NOISE, declared=OTHER_NOISE)
 
 
 def _check_policy(policy: Any) -> None:

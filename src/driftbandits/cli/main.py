@@ -105,7 +105,12 @@ def reproduce(
 
 
 @app.command(group=COMPARE)
-def gap(instance: str = "toggling", *, plot: Path = Path("gap.png")) -> None:
+def gap(
+    instance: str = "toggling",
+    *,
+    reward_range: tuple[float, float] | None = None,
+    plot: Path = Path("gap.png"),
+) -> None:
     """Show how hard an instance is: its gap, and its detectable gap, at four zoom levels.
 
     For example: driftbandits gap sinusoid --plot gap.png
@@ -114,6 +119,9 @@ def gap(instance: str = "toggling", *, plot: Path = Path("gap.png")) -> None:
     ----------
     instance
         A family of instances with two arms (toggling, separated, sinusoid, walk, ...), or a file of means.
+    reward_range
+        The least and the largest reward of a file's instance, where means are not in [0, 1]. Gaps are of rewards
+        rescaled to [0, 1].
     plot
         Draw the figure to this file (.png, .svg or .pdf).
     """
@@ -123,7 +131,7 @@ def gap(instance: str = "toggling", *, plot: Path = Path("gap.png")) -> None:
     from driftbandits.theory.figures import plot_gap_profile
     from driftbandits.theory.gaps import gap_profile
 
-    built = read_instance(instance)
+    built = read_instance(instance, reward_range=reward_range).rescaled()
     check_outputs(figures=[plot])
     profile = gap_profile(built)
     shown = profile.window > 0
@@ -147,6 +155,7 @@ def bounds(
     drift: float = 1 / 48_000,
     *,
     instance: str | None = None,
+    reward_range: tuple[float, float] | None = None,
     plot: Path | None = None,
     against_drift: Path | None = None,
     runs: Whole = 20,
@@ -164,6 +173,9 @@ def bounds(
     instance
         Also bound the regret on this instance (Theorem 1): a family with two arms, or a file of means. Its own horizon
         and drift limit are used throughout.
+    reward_range
+        The least and the largest reward of a file's instance, where means are not in [0, 1]. Bounds are for rewards
+        rescaled to [0, 1].
     plot
         Draw the bound on regret per step of an episode (the paper's appendix B) to this file.
     against_drift
@@ -181,7 +193,7 @@ def bounds(
     check_whole("runs", runs, 1)
     check_outputs(figures=[plot, against_drift])
     if instance is not None:
-        built = read_instance(instance)
+        built = read_instance(instance, reward_range=reward_range).rescaled()
         horizon, drift = built.horizon, built.drift_limit
         whole = theorems.instance_dependent(built, drift)
         in_blocks = f"{whole.per_block.sum():,.0f} in {len(whole.per_block)} blocks"

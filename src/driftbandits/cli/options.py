@@ -48,11 +48,17 @@ LARGEST_PORT = 65_535
 Port = Annotated[int, Parameter(converter=_port)]
 
 
-def read_instance(name: str, settings: dict[str, Any] | None = None) -> Any:
-    """An instance of a family, with these settings, or the one in a file."""
+def read_instance(
+    name: str, settings: dict[str, Any] | None = None, reward_range: tuple[float, float] | None = None
+) -> Any:
+    """An instance of a family, with these settings, or the one in a file, whose rewards are in that range."""
     from driftbandits import instances
     from driftbandits.instances.given import as_instance
 
+    if reward_range is not None:
+        if name in instances.FAMILIES:
+            raise InputError(f"--reward-range is for a file of means; {name} is a family, with means in [0, 1]")
+        return instances.table(name, reward_range=reward_range)
     if name in instances.FAMILIES and name != "table":
         check_parameters(name, instances.FAMILIES[name], settings or {})
         return instances.FAMILIES[name](**(settings or {}))

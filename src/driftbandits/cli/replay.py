@@ -20,6 +20,7 @@ def replay(
     logged: Literal["uniform"] | None = None,
     missing: float | None = None,
     drift: float | None = None,
+    reward_range: tuple[float, float] | None = None,
     replicates: Whole = 30,
     seed: Whole = 0,
     workers: Whole | None = None,
@@ -49,6 +50,9 @@ def replay(
         What a reward that never came is worth; such rows are left out unless given.
     drift
         The most that a mean moves in one step of the log, for policies that must know; read off the log unless given.
+    reward_range
+        The least and the largest reward, as in --reward-range 0 20. Policies defined for rewards in [0, 1] learn them
+        rescaled.
     replicates
         Redrawn logs behind the intervals.
     seed
@@ -80,6 +84,7 @@ def replay(
     print(f"drift of the means: {found.drift:.2g} a step (95 % interval {found.low:.2g} to {found.high:.2g})")
     print(f"deviation of the rewards: {found.sigma:.2g}", flush=True)
     options: Any = {"logged": logged, "missing": missing, "drift": drift, "replicates": replicates}
+    options["reward_range"] = reward_range
     result = replay(read, policy or ["AutoTS"], **options, seed=seed, workers=workers)
     table = result.table()
     shown = [

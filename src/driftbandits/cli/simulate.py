@@ -30,6 +30,7 @@ def simulate(
     *,
     set: Annotated[list[str] | None, Parameter(negative="")] = None,  # noqa: A002 - the option's name
     drift: float | None = None,
+    reward_range: tuple[float, float] | None = None,
     noise: Literal["gaussian", "bernoulli", "bounded"] = "gaussian",
     runs: Whole = 100,
     seed: Whole = 0,
@@ -66,8 +67,11 @@ def simulate(
         repeat it for more.
     drift
         The drift limit that policies are told; unless given, the one the instance declares, or else the one it has.
+    reward_range
+        The least and the largest reward of a file's instance, as in --reward-range 0 20, where means are not in [0, 1].
+        Policies defined for rewards in [0, 1] learn them rescaled, and their parameters are on that scale.
     noise
-        How rewards scatter around their mean.
+        How rewards scatter around their mean; gaussian with half the width of the reward range as standard deviation.
     runs
         How many runs of each policy.
     seed
@@ -82,6 +86,7 @@ def simulate(
     from driftbandits._common.checks import check_drift
     from driftbandits._common.plotting import figure_ending, save_figure
     from driftbandits.instances import noise as noises
+    from driftbandits.simulation.fitting import usual_noise
     from driftbandits.simulation.simulate import simulate
 
     if plot is not None:
@@ -90,14 +95,14 @@ def simulate(
     if instance in names:
         raise InputError(f"{instance} is the instance: name policies after it, as in simulate {instance} UCB1")
     settings = read_settings(set or (), [instance, *names])
-    built = read_instance(instance, settings.pop(instance))
+    built = read_instance(instance, settings.pop(instance), reward_range)
     known = {} if drift is None else {"drift": check_drift(drift)}
     if policy:
         policies = {name: _made(name, built, known, settings[name]) for name in names}
         note = ""
     else:
         policies, note = _usual(built, known, settings)
-    model = {"gaussian": noises.Gaussian, "bernoulli": noises.Bernoulli, "bounded": noises.Bounded}[noise]()
+    model = {"gaussian": usual_noise(built), "bernoulli": noises.Bernoulli(), "bounded": noises.Bounded()}[noise]
     check_outputs(figures=[plot], files=[keep])
     result = simulate(policies, built, model, runs=runs, seed=seed, workers=workers, keep=keep)
     if note:

@@ -14,11 +14,13 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import (
+    LARGEST_REWARD,
     check_drift,
     check_flag,
     check_horizon,
     check_names,
     check_path,
+    check_range,
     check_whole,
     shown,
 )
@@ -55,12 +57,16 @@ FAMILIES: dict[str, Callable[..., Instance]] = {}
 
 
 class Instance:
-    """Reward means of K >= 2 arms over T >= 1 steps, all in [0, 1]; ``means[t, a]`` is mu_(a, t+1) of the paper.
+    """Reward means of K >= 2 arms over T >= 1 steps; ``means[t, a]`` is mu_(a, t+1) of the paper.
 
     ``means`` is a table of numbers, one row a step, or a data frame, whose columns name the arms unless ``arms`` does.
     ``drift``, when given, is a promise that is checked: no mean may move by more in one step. ``available`` is a table
     of True and False of the same shape: which arms are there at each step, one at least; all unless given. A mean
-    drifts on while its arm is away. Two instances are equal when their names, arms, means and availability are.
+    drifts on while its arm is away. Two instances are equal when their names, arms, means, availability and ranges are.
+
+    Means are any finite numbers, such as counts or money. ``reward_range`` = (low, high) declares what 0 and 1 are to
+    policies defined for rewards in [0, 1]: they learn (reward - low)/(high - low), and means must lie in the range.
+    Without it such policies need means in [0, 1].
 
     >>> instance = Instance([[0.5, 0.4], [0.5, 0.5], [0.5, 0.6]], drift=0.1)
     >>> instance.horizon, instance.n_arms, round(instance.drift_limit, 6)
@@ -81,6 +87,7 @@ class Instance:
         drift: float | None = None,
         arms: Sequence[str] | None = None,
         available: Any = None,
+        reward_range: Sequence[float] | None = None,
     ) -> None:
         if is_frame(means):
             frame = as_polars(means)
@@ -102,6 +109,14 @@ class Instance:
         """The names that arms were given; None if they have none but their numbers."""
         self.available = None if available is None else _checked_available(available, self.means.shape)
         """Which arms are there at each step, shape (T, K); None if all always are."""
+        self.reward_range = check_range("reward_range", reward_range)
+        """The least and the largest reward, if they were declared."""
+        if self.reward_range is not None and not self.within(*self.reward_range):
+            low, high = self.reward_range
+            raise InputError(
+                f"every mean must lie in reward_range, {low:g} to {high:g}; got {self.farthest(low, high)}: "
+                "declare a wider range"
+            )
         self.recipe: dict[str, Any] | None = None
         """How to build the instance again, when a family made it."""
         if drift is not None:
@@ -122,6 +137,47 @@ class Instance:
         named = copy.copy(self)
         named.named_arms = self._check_arms(arms)
         return named
+
+    def within(self, low: float, high: float) -> bool:
+        """Whether all means lie from ``low`` to ``high``."""
+        return low <= self._least and self._largest <= high
+
+    @functools.cached_property
+    def _least(self) -> float:
+        return float(self.means.min())
+
+    @functools.cached_property
+    def _largest(self) -> float:
+        return float(self.means.max())
+
+    def farthest(self, low: float, high: float) -> str:
+        """The mean farthest outside of these limits, as errors name it."""
+        above = self._largest - high >= low - self._least
+        step, arm = np.unravel_index(int(self.means.argmax() if above else self.means.argmin()), self.means.shape)
+        return f"the mean {self._largest if above else self._least:g} of {self.arms[arm]} at step {step + 1:,}"
+
+    @property
+    def unit(self) -> float:
+        """The width of ``reward_range``, which is 1 to policies defined for [0, 1]; 1 where none is declared."""
+        return 1.0 if self.reward_range is None else self.reward_range[1] - self.reward_range[0]
+
+    def rescaled(self) -> Instance:
+        """The instance on the scale of [0, 1], for which policies, bounds and gaps are defined; itself if it is there.
+
+        >>> Instance([[20.0, 30.0]], reward_range=(0, 100)).rescaled().means.tolist()
+        [[0.2, 0.3]]
+        """
+        if self.reward_range in (None, (0.0, 1.0)):
+            if not self.within(0.0, 1.0):
+                raise InputError(
+                    f"this is defined for means in [0, 1]; got {self.farthest(0.0, 1.0)} of {self.name!r}: declare "
+                    "reward_range=(low, high) of the instance"
+                )
+            return self
+        assert self.reward_range is not None
+        drift = None if self.drift is None else self.drift / self.unit
+        means = (self.means - self.reward_range[0]) / self.unit
+        return Instance(means, name=self.name, drift=drift, arms=self.named_arms, available=self.available)
 
     @property
     def horizon(self) -> int:
@@ -196,7 +252,7 @@ class Instance:
                 arm = self.arms.index(name)
                 axes.plot(at + 1, self._drawn(at, arm), label=name, marker=marker, **figures.line_style(arm))
             axes.set(xlabel="step t", ylabel="mean reward")
-            if np.ptp(self.means) > 0.1:  # smaller differences could not be seen on the whole of [0, 1]
+            if self.within(0.0, 1.0) and np.ptp(self.means) > 0.1:  # smaller ones could not be seen on all of [0, 1]
                 axes.set_ylim(-0.02, 1.02)
             if self.horizon == 1:
                 axes.set_xlim(0, 2)
@@ -213,7 +269,8 @@ class Instance:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the means, one row a step and one column an arm, as .npz, .csv or .parquet by the name's ending.
 
-        Where arms come and go it must be .npz, which also holds ``available``.
+        A .npz file also holds ``available``, so where arms come and go it must be one, and ``reward_range``; give that
+        to ``table`` when it reads another file.
         """
         ending = check_path("path", path).suffix.lower()
         if ending not in (".npz", ".csv", ".parquet"):
@@ -227,6 +284,7 @@ class Instance:
                 with temporary.open("wb") as file:  # given a name, numpy would add its own ending to "means.NPZ"
                     more: Any = {} if self.named_arms is None else {"arms": np.array(self.named_arms)}
                     more |= {} if self.available is None else {"available": self.available}
+                    more |= {} if self.reward_range is None else {"reward_range": np.array(self.reward_range)}
                     more["means"] = self.means
                     small = sum(array.nbytes for array in more.values()) <= MOST_EXPANDED
                     (np.savez_compressed if small else np.savez)(file, **more)
@@ -242,6 +300,8 @@ class Instance:
     def __repr__(self) -> str:
         changes = "" if self.available is None else f", arms come or go {len(self.arm_changes):,} times"
         size = f"T={self.horizon:,}, K={self.n_arms}, drift_limit={self.drift_limit:.3g}"
+        if self.reward_range is not None:
+            size += f", rewards {self.reward_range[0]:g} to {self.reward_range[1]:g}"
         return f"<Instance {self.name}: {size}{changes}>"
 
     def _repr_html_(self) -> str:
@@ -250,12 +310,14 @@ class Instance:
         arms = range(min(self.n_arms, MOST_LABELS))
         at = thin(self.horizon, 160)
         colours = [COLOURS[arm % len(COLOURS)] for arm in arms]
-        small = np.ptp(self.means) <= 0.1  # as in the figure
-        low, high = (float(self.means.min()), float(self.means.max())) if small else (0.0, 1.0)
+        close = np.ptp(self.means) <= 0.1 or not self.within(0.0, 1.0)  # as in the figure
+        low, high = (self._least, self._largest) if close else (0.0, 1.0)
         picture = html_curves([self._drawn(at, arm).tolist() for arm in arms], colours, low, high)
         facts: dict[str, Any] = {"horizon T": self.horizon, "arms K": self.n_arms, "drift limit": self.drift_limit}
         if self.drift is not None:
             facts["drift declared"] = self.drift
+        if self.reward_range is not None:
+            facts["rewards"] = f"{self.reward_range[0]:g} to {self.reward_range[1]:g}"
         if self.available is not None:
             facts["times that arms come or go"] = len(self.arm_changes)
         if self.named_arms is not None:
@@ -267,7 +329,7 @@ class Instance:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):
             return NotImplemented
-        mine, theirs = (self.name, self.arms), (other.name, other.arms)
+        mine, theirs = (self.name, self.arms, self.reward_range), (other.name, other.arms, other.reward_range)
         tables = ((self.means, other.means), (self.available, other.available))
         return mine == theirs and all(np.array_equal(one, its) for one, its in tables)  # type: ignore[arg-type]
 
@@ -280,7 +342,7 @@ class Instance:
         return tuple(names)
 
     def _check_drift(self, drift: float) -> None:
-        check_drift(drift)
+        check_drift(drift, max(1.0, self._largest - self._least, self.unit))
         if self.drift_limit > drift + ROUNDING:
             steps = np.abs(np.diff(self.means, axis=0))
             step, arm = np.unravel_index(int(steps.argmax()), steps.shape)
@@ -329,10 +391,13 @@ def _checked(means: Any) -> Array:
         raise InputError(
             f"an instance needs at least 2 arms; got {table.shape[1]}: with one arm there is nothing to choose"
         )
-    wrong = ~((table >= 0) & (table <= 1))
+    wrong = ~(np.abs(table) <= LARGEST_REWARD)
     if wrong.any():
         step, arm = map(int, np.unravel_index(int(wrong.argmax()), wrong.shape))
-        raise InputError(f"every mean must lie in [0, 1]; arm {arm} at step {step + 1} has {table[step, arm]:g}")
+        raise InputError(
+            f"every mean must be a finite number, at most {LARGEST_REWARD:g} in size; arm {arm} at step {step + 1} has "
+            f"{table[step, arm]:g}"
+        )
     table.flags.writeable = False
     return table
 

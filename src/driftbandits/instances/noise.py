@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +16,13 @@ from driftbandits.errors import InputError
 
 
 class Noise(Compiled):
-    """Base of noise models: a frozen dataclass with the kernel ``draw(self, mean, rng) -> reward``."""
+    """Base of noise models: a frozen dataclass with the kernel ``draw(self, mean, rng) -> reward``.
+
+    ``docs/tutorials/your-own-noise.md`` has examples: counts, heavy tails.
+    """
+
+    means: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    """The least and the largest mean that it is defined for."""
 
     def draw(self, mean: float, rng: np.random.Generator) -> float:
         """Kernel: one reward with the given mean. It must use the same number of draws whatever the mean is."""
@@ -53,6 +60,8 @@ class Gaussian(Noise):
 class Bernoulli(Noise):
     """Rewards 1 with probability ``mean``, else 0."""
 
+    means: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
     def draw(self, mean: float, rng: np.random.Generator) -> float:
         return 1.0 if rng.random() < mean else 0.0
 
@@ -60,6 +69,8 @@ class Bernoulli(Noise):
 @dataclass(frozen=True)
 class Bounded(Noise):
     """Continuous rewards that stay in [0, 1]: uniform on [mean - h, mean + h], h = min(width, mean, 1 - mean)."""
+
+    means: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     width: float = 0.5
 

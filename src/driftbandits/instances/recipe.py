@@ -15,16 +15,16 @@ def describe_instance(instance: Instance) -> dict[str, Any]:
     if instance.recipe is not None:
         return {"name": instance.name, **instance.recipe, **named}
     there = {} if instance.available is None else {"available": plain(instance.available)}
-    return {"name": instance.name, "means": plain(instance.means), **there, **named}
+    limits = {} if instance.reward_range is None else {"reward_range": list(instance.reward_range)}
+    return {"name": instance.name, "means": plain(instance.means), **there, **named, **limits}
 
 
 def build_instance(description: dict[str, Any]) -> Instance:
     """What ``describe_instance`` described."""
     if "means" in description:
+        declared = {key: description.get(key) for key in ("arms", "reward_range")}
         there = rich(description.get("available"))
-        return Instance(
-            rich(description["means"]), name=description["name"], arms=description.get("arms"), available=there
-        )
+        return Instance(rich(description["means"]), name=description["name"], available=there, **declared)
     if description["family"] not in FAMILIES:
         raise InputError(f"unknown instance family {description['family']!r}; known: {', '.join(sorted(FAMILIES))}")
     made = FAMILIES[description["family"]](**description["arguments"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -44,13 +45,20 @@ COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78
 """How gzip, Zstandard and zlib begin."""
 
 
-def table(path: str | os.PathLike[str], drift: float | None = None, *, time: str | None = None) -> Instance:
+def table(
+    path: str | os.PathLike[str],
+    drift: float | None = None,
+    *,
+    time: str | None = None,
+    reward_range: Sequence[float] | None = None,
+) -> Instance:
     """The instance in a file as ``Instance.save`` writes it: one row a step, one column an arm.
 
     A .csv file begins with a line of column names, which name the arms; a .npz file holds the array ``means``, and may
-    hold ``arms`` and ``available``. ``drift``, when given, is a promise that is checked: no mean may move by more in
-    one step. ``time`` is the column of a .csv or .parquet file that holds times or row numbers: it is left out, and the
-    rows are taken in the order of the file. The instance has no recipe: the file may change.
+    hold ``arms``, ``available`` and ``reward_range``. ``drift``, when given, is a promise that is checked: no mean may
+    move by more in one step. ``time`` is the column of a .csv or .parquet file that holds times or row numbers: it is
+    left out, and the rows are taken in the order of the file. ``reward_range`` is that of ``Instance``. The instance
+    has no recipe: the file may change.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -69,8 +77,9 @@ def table(path: str | os.PathLike[str], drift: float | None = None, *, time: str
     try:
         if file.stat().st_size == 0:
             raise InputError("the file is empty; save the instance again")
-        means, arms, available = reader(file, time)
-        return Instance(means, name=file.stem, drift=drift, arms=arms, available=available)
+        means, arms, available, kept = reader(file, time)
+        limits = kept if reward_range is None else reward_range
+        return Instance(means, name=file.stem, drift=drift, arms=arms, available=available, reward_range=limits)
     except InputError as error:
         raise InputError(f"cannot use {file}: {error}") from error
     except OSError as error:
@@ -81,8 +90,8 @@ def table(path: str | os.PathLike[str], drift: float | None = None, *, time: str
 FAMILIES["table"] = table
 
 
-Found: TypeAlias = "tuple[Array, list[str] | None, Array | None]"
-"""Means, the names of arms if there are any, and which are there if not all always are."""
+Found: TypeAlias = "tuple[Array, list[str] | None, Array | None, list[float] | None]"
+"""Means, the names of arms if there are any, which are there if not all always are, the range of rewards if any."""
 
 
 def _from_npz(file: Path, time: str | None) -> Found:
@@ -98,7 +107,8 @@ def _from_npz(file: Path, time: str | None) -> Found:
         raise InputError("it is damaged, or not a .npz archive of numbers; save the instance again") from error
     if "means" not in found:
         raise InputError(f"it has no array named means; its arrays are: {', '.join(found) or 'none'}")
-    return found["means"], found["arms"].tolist() if "arms" in found else None, found.get("available")
+    names, limits = (found[key].tolist() if key in found else None for key in ("arms", "reward_range"))
+    return found["means"], names, found.get("available"), limits
 
 
 def _from_csv(file: Path, time: str | None) -> Found:
@@ -145,12 +155,12 @@ def _numbers(frame: pl.DataFrame, time: str | None) -> Found:
             row = int(values.is_null().arg_max() or 0)
             cell = "an empty cell" if column[row] is None else f"{column[row]!r}"
             hint = f": {_leave_out(name)}" if values.null_count() == len(values) else ""
-            raise InputError(f"column {name!r} has {cell} where step {row + 1} needs a number in [0, 1]{hint}")
+            raise InputError(f"column {name!r} has {cell} where step {row + 1} needs a number{hint}")
         columns.append(values.to_numpy())
     if columns:
         _refuse_index(frame.columns[0], columns[0])
     means = np.column_stack(columns) if columns else np.empty((len(frame), 0))
-    return means, column_names(frame.columns), None
+    return means, column_names(frame.columns), None, None
 
 
 def _leave_out(name: str) -> str:

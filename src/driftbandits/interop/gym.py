@@ -14,8 +14,9 @@ from driftbandits._common.extras import needs
 from driftbandits.errors import InputError
 from driftbandits.instances import FAMILIES
 from driftbandits.instances.base import Instance, check_instance
-from driftbandits.instances.noise import Gaussian, Noise, check_noise
+from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.simulation.engine import NOISE, stream
+from driftbandits.simulation.fitting import check_noise_fits, usual_noise
 
 with needs("gym", "driftbandits.interop.gym"):
     import gymnasium
@@ -43,7 +44,8 @@ class BanditEnv(gymnasium.Env):  # type: ignore[misc]
 
     def __init__(self, instance: Instance, noise: Noise | None = None) -> None:
         self.instance = check_instance(instance)
-        self.noise = check_noise(Gaussian(0.5) if noise is None else noise)
+        self.noise = check_noise(usual_noise(instance) if noise is None else noise)
+        check_noise_fits(self.noise, self.instance)
         self.action_space, self.observation_space = Discrete(instance.n_arms), Discrete(1)
         self._seed: int | None = None
         self._run = -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from river.bandit.base import Policy as RiverBase
@@ -15,15 +15,15 @@ from driftbandits.live.online import Online
 class RiverPolicy(RiverBase):  # type: ignore[misc]
     """A policy of this package that river's own functions play; ``clone`` begins again."""
 
-    def __init__(self, policy: Any, seed: int = 0) -> None:
+    def __init__(self, policy: Any, seed: int = 0, reward_range: Sequence[float] | None = None) -> None:
         super().__init__()
-        self.policy, self.seed = policy, seed
+        self.policy, self.seed, self.reward_range = policy, seed, reward_range
         self._arms: list[Hashable] = []
         self._online: Online | None = None
 
     def _pull(self, arm_ids: list[Any]) -> Any:
         if self._online is None:
-            self._online = Online(self.policy, len(arm_ids), self.seed)
+            self._online = Online(self.policy, len(arm_ids), self.seed, reward_range=self.reward_range)
             self._arms = list(arm_ids)
         if list(arm_ids) != self._arms:
             raise InputError(

@@ -14,7 +14,7 @@ from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN, HELD, Decision, Outcome, TooOldError, id_of, step_of
 from driftbandits.live.eras import learner_of
 from driftbandits.live.learners import ON, REMOVED, Learner
-from driftbandits.policies._parts.belief import Belief, Snooze, among, of_rewards
+from driftbandits.policies._parts.belief import Belief, Snooze, among, belief_of, of_rewards
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
@@ -167,7 +167,7 @@ def _explain_choice(
     ``phase`` is what it is for reasons that are not the policy's.
     """
     past = learner.past(learnt)
-    belief = among(past.stage.policy.belief(past.state), list(map(learner.is_on, range(learner.n_arms))))
+    belief = among(belief_of(past), list(map(learner.is_on, range(learner.n_arms))))
     rewards, source = learner.rewards_before(learnt, RECENT), "policy"
     if belief.estimate is None:
         belief, source = _recent(belief, rewards), RECENT_REWARDS

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import shown
+from driftbandits._common.rewards import range_for
 from driftbandits._compile.loops import make_select_many, make_update_many
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
 from driftbandits.errors import PolicyError
 from driftbandits.live.past import Past, copy_of
-from driftbandits.policies._parts.belief import Belief, among, of_rewards
+from driftbandits.policies._parts.belief import Belief, among, belief_of, of_rewards
 from driftbandits.policies._parts.changing_arms import RECENT, learn_in_turn, with_arms
 from driftbandits.policies.base import Policy, State
 
@@ -48,10 +49,21 @@ class Learner:
     """For policies that take rewards of any arm in any order: each is learnt when it comes.
 
     A Session numbers all arms that it ever had; ``places`` are those that the policy knows, in the policy's own order.
+    A policy defined for [0, 1] learns rewards rescaled from ``reward_range``. Rewards told here are as they came.
     """
 
-    def __init__(self, policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        places: Sequence[int],
+        seed: int,
+        explore: float,
+        era: int = 0,
+        reward_range: tuple[float, float] | None = None,
+    ) -> None:
         self.policy, self.seed, self.explore, self.era = policy, seed, explore, era
+        self.reward_range = range_for(policy, reward_range)
+        """What rewards are rescaled from; None if the policy learns them as they are."""
         self.stream = StepStream(seed)
         self.recent: deque[tuple[int, int, float]] = deque(maxlen=RECENT)
         """The last rewards of all arms, as they came."""
@@ -70,7 +82,7 @@ class Learner:
         self.units_held: dict[int, bool] = {}
         """Of the asks that are being answered, those for units: whether each is held out."""
         self._set_places(places, [True] * len(places))
-        self.player = Player(policy, len(places), self._seeds)
+        self.player = Player(policy, len(places), self._seeds, reward_range=self.reward_range)
         self._generator = self.player.random(self.stream.rng)
         self.has_probabilities = type(self.player.stage.policy).probabilities is not Policy.probabilities
         """Whether the policy tells the exact probability of each arm."""
@@ -118,7 +130,7 @@ class Learner:
         """The learner that goes on when arms are what ``statuses`` say; this one stays as it is."""
         if self.policy.arms_change == "anew":
             places = [arm for arm, status in enumerate(statuses) if status == ON]
-            return self if places == self.places else self.anew(self.policy, statuses, self.explore)
+            return self if places == self.places else self.anew(self.policy, statuses, self.explore, self.reward_range)
         places = self.places + list(range(self.seen, len(statuses)))
         on = [statuses[arm] == ON for arm in places]
         made, state = copy.copy(self), with_arms(self.policy, copy_of(self.state), self._on.tolist(), on)
@@ -131,11 +143,13 @@ class Learner:
         made.begin_past()
         return made
 
-    def anew(self, policy: Policy, statuses: Sequence[str], explore: float) -> Learner:
+    def anew(
+        self, policy: Policy, statuses: Sequence[str], explore: float, reward_range: tuple[float, float] | None
+    ) -> Learner:
         """A learner that begins with the arms that are there, and learns their last rewards again."""
         wanted = (ON,) if policy.arms_change == "anew" else (ON, OFF)
         places = [arm for arm, status in enumerate(statuses) if status in wanted]
-        made = make_learner(policy, places, self.seed, explore, self.era + 1)
+        made = make_learner(policy, places, self.seed, explore, self.era + 1, reward_range)
         made.seen = len(statuses)
         made.take(list(self.recent), 0, -1)
         made.recent, made.forced = self.recent.copy(), self.forced
@@ -157,9 +171,8 @@ class Learner:
 
     def belief(self, player: Player, n_arms: int, ahead: int = 0) -> Belief:
         """What the policy thinks of the Session's arms, or forecasts; nothing of those that it does not know."""
-        policy = player.stage.policy
-        found: Belief = policy.forecast(player.state, ahead) if ahead else policy.belief(player.state)
-        found = of_rewards(among(found, self._on.tolist()), (reward for _, _, reward in self.recent))
+        own = among(belief_of(player, ahead), self._on.tolist())
+        found = of_rewards(own, (reward for _, _, reward in self.recent))
         if self.places == list(range(n_arms)):
             return found
         spread: dict[str, Any] = {}
@@ -261,12 +274,17 @@ class Learner:
         """Rewards came, after the ask of step ``asked``; -1 if that was another learner's.
 
         Those of asks before step ``oldest`` are too old for a policy that must put them aside.
+        Those that the policy is not defined for are not learnt. A Session refuses them, but where the log is folded
+        again with corrected rewards, policies of before may meet what only a later one is defined for.
         PolicyError when a kernel fails at one of them: then none was taken.
         """
         before, unknown = self.learnt, self.unknown.copy()
         self._past.mark(self.player, self.unknown)
         # Where arms were taken from the end their numbers are still the policy's, but their rewards are not.
         own = rewards if self._same and self.seen == self.n_arms else self._own(rewards)
+        if self.policy.rewards.rescaled:
+            low, high, _, _ = self.player.taken
+            own = [each for each in own if low <= each[2] <= high]
         try:
             self._take(own, oldest, asked)
         except PolicyError:
@@ -401,8 +419,16 @@ class InTurnLearner(Learner):
     are dropped when they are older than ``oldest``: means drift.
     """
 
-    def __init__(self, policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> None:
-        super().__init__(policy, places, seed, explore, era)
+    def __init__(
+        self,
+        policy: Policy,
+        places: Sequence[int],
+        seed: int,
+        explore: float,
+        era: int = 0,
+        reward_range: tuple[float, float] | None = None,
+    ) -> None:
+        super().__init__(policy, places, seed, explore, era, reward_range)
         self.aside: list[deque[tuple[int, float]]] = [deque() for _ in places]
         self.next_arm = self._choice()
         self.first = 1
@@ -474,6 +500,13 @@ class InTurnLearner(Learner):
         self.next_arm = self._choice()
 
 
-def make_learner(policy: Policy, places: Sequence[int], seed: int, explore: float, era: int = 0) -> Learner:
+def make_learner(
+    policy: Policy,
+    places: Sequence[int],
+    seed: int,
+    explore: float,
+    era: int = 0,
+    reward_range: tuple[float, float] | None = None,
+) -> Learner:
     """The learner for this policy, of those arms; ``era`` counts how often one began anew before it."""
-    return (Learner if policy.any_order else InTurnLearner)(policy, places, seed, explore, era)
+    return (Learner if policy.any_order else InTurnLearner)(policy, places, seed, explore, era, reward_range)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD, check_seed, check_whole, shown
+from driftbandits._common.checks import check_range, check_seed, check_whole, shown
 from driftbandits._common.packing import pack, unpack, unpack_state
 from driftbandits._compile.loops import make_select, make_update
 from driftbandits._compile.player import Player
 from driftbandits.errors import InputError
 from driftbandits.live.shown import as_html, in_a_line
-from driftbandits.policies._parts.belief import Belief
+from driftbandits.policies._parts.belief import Belief, belief_of
 from driftbandits.policies.base import Policy
 
 MOST_ARMS = 1_000_000
@@ -23,6 +24,8 @@ class Online:
     """One run of a policy, driven by the caller: ``arm = play.select()``, then ``play.update(arm, reward)``.
 
     A wrong arm or reward raises InputError and changes nothing. ``snapshot`` and ``restore`` continue bit for bit.
+    ``reward_range=(low, high)`` declares the least and the largest reward: a policy defined for rewards in [0, 1] then
+    learns (reward - low)/(high - low).
 
     >>> from driftbandits.policies import RoundRobin
     >>> play = Online(RoundRobin(), n_arms=2, seed=1)
@@ -33,11 +36,13 @@ class Online:
     1
     """
 
-    def __init__(self, policy: Any, n_arms: int, seed: int | None = 0) -> None:
-        self.policy = policy
+    def __init__(
+        self, policy: Any, n_arms: int, seed: int | None = 0, *, reward_range: Sequence[float] | None = None
+    ) -> None:
+        self.policy, self.reward_range = policy, check_range("reward_range", reward_range)
         self.n_arms = check_whole("n_arms", n_arms, 1, MOST_ARMS)
         self.rng = np.random.Generator(np.random.SFC64(check_seed(seed)))
-        self._player = Player(policy, self.n_arms, lambda step: self.rng)
+        self._player = Player(policy, self.n_arms, lambda step: self.rng, reward_range=self.reward_range)
         self._generator = self._player.random(self.rng)
         # Compile now, so that the first step takes no longer than the others.
         for maker, arguments in ((make_select, (self._generator, self.n_arms)), (make_update, (0, 0.0))):
@@ -59,8 +64,6 @@ class Online:
         except (TypeError, ValueError, OverflowError):
             given = f"arm {shown(arm)} and reward {shown(reward)}"
             raise InputError(f"arm and reward must be numbers; got {given}") from None
-        if not -LARGEST_REWARD <= reward <= LARGEST_REWARD:
-            raise InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
         if not 0 <= whole < self.n_arms or whole != arm or isinstance(arm, bool | np.bool_):
             raise InputError(f"there is no arm {shown(arm)}: arms are 0 to {self.n_arms - 1}")
         self._player.update(whole, reward)
@@ -76,7 +79,10 @@ class Online:
         return pack(header, self.state)
 
     def _identity(self) -> str:
-        return f"{self.policy!r} with {self.n_arms} arms"
+        limits = (
+            "" if self.reward_range is None else f" and rewards from {self.reward_range[0]} to {self.reward_range[1]}"
+        )
+        return f"{self.policy!r} with {self.n_arms} arms{limits}"
 
     def restore(self, data: bytes) -> None:
         """Go back to a snapshot taken of the same policy with the same number of arms."""
@@ -94,24 +100,24 @@ class Online:
         return in_a_line("Online", self._facts())
 
     def _repr_html_(self) -> str:
-        playing = self._player.stage.policy
-        belief = playing.belief(self.state) if isinstance(playing, Policy) else Belief()
+        belief = belief_of(self._player) if isinstance(self.policy, Policy) else Belief()
         return as_html("Online", self._facts(), [f"arm {arm}" for arm in range(self.n_arms)], belief)
 
     def _facts(self) -> dict[str, Any]:
-        return {"policy": self.policy, "arms": self.n_arms, "steps": self._player.step}
+        limits = {} if self.reward_range is None else {"rewards": self.reward_range}
+        return {"policy": self.policy, "arms": self.n_arms, "steps": self._player.step, **limits}
 
     # Copies and pickles go through the snapshot: compiled loops and addresses of random generators can't be copied.
 
     def __getstate__(self) -> dict[str, Any]:
-        given = {"policy": self.policy, "n_arms": self.n_arms}
+        given = {"policy": self.policy, "n_arms": self.n_arms, "reward_range": self.reward_range}
         if isinstance(self.policy, Policy):
             return {**given, "snapshot": self.snapshot()}
         played = {"played": self._player.stage.policy, "state": self.state, "rng": self.rng}
         return {**given, **copy.deepcopy(played), "step": self._player.step}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        Online.__init__(self, kept["policy"], kept["n_arms"])
+        Online.__init__(self, kept["policy"], kept["n_arms"], reward_range=kept["reward_range"])
         if "snapshot" in kept:
             self.restore(kept["snapshot"])
         else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import LARGEST_REWARD, is_reward, shown
+from driftbandits._common.rewards import not_taken
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import (
     ConflictError,
@@ -37,7 +38,7 @@ def outcomes_of(
 ) -> tuple[list[Outcome], dict[str, Told]]:
     """What becomes of each reward, and the events of those that are new, by their Decisions' ids."""
     waiting, outcomes, told = session._open, list[Outcome](), dict[str, Told]()
-    low, high = session.reward_range or (-LARGEST_REWARD, LARGEST_REWARD)
+    low, high = session.limits
     for id, reward in pairs:
         asked = waiting.get(id) if type(id) is str else None
         if not (
@@ -68,7 +69,7 @@ def outcome_of(session: Session, id: Any, reward: Any, told: Mapping[str, Told],
         due = session._open[id][0].due
         if due is not None and due <= now:
             return Outcome.EXPIRED  # it will be settled in its turn
-        return NEW if session.reward_range is None or session.takes(reward) else Outcome.INVALID
+        return NEW if session.takes(reward) else Outcome.INVALID
     step = step_of(id, session.name)
     if step is not None and step in session._closed:
         before = session._closed[step][2]
@@ -79,12 +80,8 @@ def outcome_of(session: Session, id: Any, reward: Any, told: Mapping[str, Told],
 def refusal(session: Session, outcome: Outcome, id: Any, reward: Any) -> InputError:
     """The error that says why such a reward is not taken."""
     name = session.name
-    if outcome is Outcome.INVALID and is_reward(reward) and session.reward_range is not None:
-        low, high = session.reward_range
-        return InputError(
-            f"a reward of {name!r} is between {low:g} and {high:g}, as was declared; got {shown(reward)}. "
-            "Tell rewards on that scale, or change reward_range"
-        )
+    if outcome is Outcome.INVALID and is_reward(reward):
+        return not_taken(session.policy, session.reward_range, f"{float(reward):.6g} for {id!r}")
     if outcome is Outcome.INVALID:
         return InputError(f"a reward must be a finite number, at most {LARGEST_REWARD:g} in size; got {shown(reward)}")
     if outcome is Outcome.UNKNOWN:

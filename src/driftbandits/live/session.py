@@ -10,6 +10,7 @@ from itertools import repeat
 from typing import Any
 
 from driftbandits._common import checks
+from driftbandits._common.rewards import rewards_of
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.live.arms import arm_changed, forced, held_out
 from driftbandits.live.clocks import check_clock, read_clock
@@ -32,7 +33,7 @@ from driftbandits.live.late import Late, check_late, switch
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, horizon_of, make_learner
 from driftbandits.live.lift import Lift, Strata, lift_of
 from driftbandits.live.outcomes import TAKEN, check_room, outcomes_of, refusal
-from driftbandits.live.settings import UNCHANGED, changes, check_policy
+from driftbandits.live.settings import UNCHANGED, changes, check_default_for, check_policy
 from driftbandits.live.shown import as_html, facts_of, in_a_line
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.live.units import MetadataList, UnitList, Units, check_given, check_key, choose, hash_of
@@ -52,7 +53,9 @@ class Session:
 
     ``timeout``: seconds after which a Decision is settled without its reward: with ``default_reward`` in its place, or
     dropped if that is None. A reward that comes later is refused. Without a timeout a Decision waits forever.
-    ``reward_range``: a reward outside of these two numbers is refused; None, the default, takes any.
+    ``reward_range``: the least and the largest reward; others are refused. Policies defined for rewards in [0, 1] then
+    learn (reward - low)/(high - low), and their parameters are on that scale; estimates are told on the scale of the
+    rewards. None, the default, takes all rewards that the policy is defined for (``Policy.rewards``).
 
     ``late``: rewards come late, and silence is weighed by its age until the timeout ends (``docs/sessions.md``).
 
@@ -99,7 +102,7 @@ class Session:
         self.policy, self.arms, self.seed = policy, checks.check_names("arms", arms), checks.check_seed(seed, 2**64 - 1)
         self.timeout, self.sticky = checks.check_timeout(timeout), checks.check_sticky(sticky)
         self.reward_range = checks.check_range("reward_range", reward_range)
-        self.default_reward = checks.check_default(default_reward, self.reward_range)
+        self.default_reward = check_default_for(policy, default_reward, self.reward_range)
         self.explore, self.name = checks.check_share("explore", explore), checks.check_name("name", name)
         self.remember = checks.check_whole("remember", remember, 0)
         self.unit_key = check_key(unit_key)
@@ -116,7 +119,9 @@ class Session:
         self._closed: OrderedDict[int, tuple[int, int, float | None, float | None]] = OrderedDict()
         self.statuses = [ON] * len(self.arms)
         """What each arm is: "on", "off" or "removed"."""
-        self._learner = make_learner(policy, range(len(self.arms)), self.seed, self.explore)
+        self._learner = make_learner(
+            policy, range(len(self.arms)), self.seed, self.explore, reward_range=self.reward_range
+        )
         self._eras: list[tuple[int, int, Learner, list[str]]] = []
         """Learners of before: the last step before each one's first, its own last, and what arms were then."""
         self._since = 0
@@ -130,6 +135,11 @@ class Session:
         self._late: Late | None = None
         if check_late(late, self.policy, self.timeout, self.default_reward):
             switch(self, True)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest reward: those declared, or else those that the policy is defined for."""
+        return self.reward_range or rewards_of(self.policy).limits
 
     @property
     def open(self) -> int:
@@ -257,8 +267,9 @@ class Session:
     ) -> None:
         """Change what is declared, from now on and for open Decisions; what is not given stays.
 
-        Another ``policy`` learns the last 1,000 rewards, in the order that it needs, and takes over. Decisions of
-        before stay explainable.
+        Another ``policy`` learns the last 1,000 rewards, in the order that it needs, and takes over. So does the policy
+        itself if it learns rewards rescaled from ``reward_range``, and that changes. It must be defined for these
+        rewards. Decisions of before stay explainable.
 
         >>> session = Session(arms=["red", "blue"], clock=lambda: 100.0)
         >>> decision = session.ask()
@@ -401,8 +412,8 @@ class Session:
         return now
 
     def takes(self, reward: Any) -> bool:
-        """Whether it is a reward: a finite number, and within the range that was declared."""
-        low, high = self.reward_range or (-math.inf, math.inf)
+        """Whether it is a reward: a finite number, and within the ``limits``."""
+        low, high = self.limits
         return checks.is_reward(reward) and low <= reward <= high
 
     def remembers(self, id: str) -> bool:

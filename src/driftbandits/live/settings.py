@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_default, check_range, check_share, check_sticky, check_timeout, shown
+from driftbandits._common.rewards import check_taken, range_for
 from driftbandits.errors import InputError
 from driftbandits.live.arms import apply_arm, apply_traffic
 from driftbandits.live.decisions import (
@@ -44,7 +45,8 @@ def changes(
     late: bool,
 ) -> list[Changed | PolicyChanged | StickyChanged | LateSwitched]:
     """The events that change these settings; an UNCHANGED one stays."""
-    event, another = _changed(session, timeout, default_reward, reward_range), _policy_changed(session, policy, explore)
+    another = _policy_changed(session, policy, explore)
+    event = _changed(session, (another or session).policy, timeout, default_reward, reward_range)
     sticky_now = session.sticky if sticky is UNCHANGED else check_sticky(sticky)
     on = check_late(
         session.late if late is UNCHANGED else late, (another or session).policy, event.timeout, event.default_reward
@@ -62,11 +64,20 @@ def changes(
 
 
 def _changed(
-    session: Session, timeout: float | None, default_reward: float | None, reward_range: Sequence[float] | None
+    session: Session,
+    policy: Policy,
+    timeout: float | None,
+    default_reward: float | None,
+    reward_range: Sequence[float] | None,
 ) -> Changed:
     timeout = session.timeout if timeout is UNCHANGED else check_timeout(timeout)
     limits = session.reward_range if reward_range is UNCHANGED else check_range("reward_range", reward_range)
-    default = check_default(session.default_reward if default_reward is UNCHANGED else default_reward, limits)
+    default = session.default_reward if default_reward is UNCHANGED else default_reward
+    check_default_for(policy, default, limits)
+    scale = range_for(policy, limits)
+    if policy != session.policy or scale != session._learner.reward_range:
+        for step, _, reward in session._learner.recent:
+            check_taken(policy, scale, reward, f"{reward:.6g} for '{session.name}-{step}', which it would learn again")
     return Changed(timeout, None if default is None else float(default), limits, session._now())
 
 
@@ -85,6 +96,13 @@ def check_policy(policy: Any) -> Policy:
     return policy
 
 
+def check_default_for(policy: Policy, reward: Any, limits: tuple[float, float] | None) -> Any:
+    """What a policy learns in place of a reward that never came: a reward that it is defined for, or None."""
+    if check_default(reward, limits) is not None:
+        check_taken(policy, limits, reward, f"default_reward={shown(reward)}")
+    return reward
+
+
 def apply_change(
     session: Session,
     event: Event,
@@ -97,7 +115,8 @@ def apply_change(
         apply_arm(session, event)
     elif isinstance(event, PolicyChanged):
         before, same = session._learner, event.policy == session.policy
-        learner = before.again() if same else before.anew(event.policy, session.statuses, event.explore)
+        limits = session.reward_range
+        learner = before.again() if same else before.anew(event.policy, session.statuses, event.explore, limits)
         learner.explore = event.explore
         go_on_with(session, learner, session.statuses)
         session.policy, session.explore, _ = event
@@ -115,6 +134,10 @@ def apply_change(
         latest = math.inf
         if isinstance(event, Changed):
             session.timeout, session.default_reward, session.reward_range, _ = event
+            before, limits = session._learner, range_for(session.policy, session.reward_range)
+            if limits != before.reward_range:
+                learner = before.anew(session.policy, session.statuses, session.explore, limits)
+                go_on_with(session, learner, session.statuses)
         else:
             latest = session.time = event.time
             session._units.rewind(latest)

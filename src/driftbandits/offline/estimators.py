@@ -72,11 +72,15 @@ class Replayer:
     a replay is a genuine run of the policy on the instance behind the log, at steps that chance picked, one in 1/c.
     """
 
-    def __init__(self, policy: Any, rows: Evidence, seed: int, parts: int) -> None:
+    def __init__(
+        self, policy: Any, rows: Evidence, seed: int, parts: int, reward_range: tuple[float, float] | None = None
+    ) -> None:
         self.policy, self.rows, self.seed, self.parts = policy, rows, seed, parts
         self.keep = rows.least / rows.probability
         own = self._stream(0, OWN, 0)
-        self._model = Player(policy, len(rows.names), lambda step: own, min(max(len(rows), 1), COMPILED_CHUNK))
+        ahead = min(max(len(rows), 1), COMPILED_CHUNK)
+        self._model = Player(policy, len(rows.names), lambda step: own, ahead, reward_range=reward_range)
+        self._learnt = self._model.taken.learnt(rows.rewards)
         self._play(self._model, 0, own, 0, 1, lambda steps: True, stop=0)  # errors and compilation come now
 
     def play(self, replicate: int, turn: int, block: int, go_on: GoOn) -> tuple[Array, Array]:
@@ -96,7 +100,7 @@ class Replayer:
         sums, counts = np.zeros(self.parts), np.zeros(self.parts, np.int64)
         progress = np.array([0, -1, 0])
         streams = [player.random(rng) for rng in (resample, gate, own)]
-        given = (rows.arms, rows.rewards, self.keep, *streams, block, sums, counts, progress, n_arms)
+        given = (rows.arms, rows.rewards, self._learnt, self.keep, *streams, block, sums, counts, progress, n_arms)
         while True:
             before, room = int(progress[0]), player.room()
             progress[2] = room

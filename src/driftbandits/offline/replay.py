@@ -15,11 +15,13 @@ from driftbandits._common.checks import (
     LARGEST_REWARD,
     check_drift,
     check_flag,
+    check_range,
     check_seed,
     check_whole,
     is_reward,
     shown,
 )
+from driftbandits._common.rewards import check_taken, rewards_of
 from driftbandits._common.threads import cores, in_threads
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
@@ -48,6 +50,7 @@ def replay(
     logged: str | None = None,
     missing: float | None = None,
     drift: float | None = None,
+    reward_range: Sequence[float] | None = None,
     replicates: int = 30,
     seed: int | None = 0,
     workers: int | None = None,
@@ -68,6 +71,10 @@ def replay(
     Intervals come from ``replicates`` of the log, in which every row is replaced by one drawn from its neighbourhood,
     and everything is done again. They cover the chance in the rewards, of the log's choices and of the policy.
 
+    ``reward_range=(low, high)`` declares the least and the largest reward of the log: policies defined for rewards in
+    [0, 1] learn (reward - low)/(high - low), while the result is on the scale of the log. Without it a reward that a
+    policy is not defined for is an error.
+
     ``logged="uniform"`` vouches for a log without probabilities, and is tested. ``missing`` is what a reward that never
     came is worth; those rows are left out unless given. A log that can't answer raises InputError, which says why.
 
@@ -83,7 +90,7 @@ def replay(
     replicates, seed = check_whole("replicates", replicates, 2), check_seed(seed)
     workers = cores() if workers is None else check_whole("workers", workers, 1)
     progress = check_flag("progress", progress, optional=True)
-    drift = None if drift is None else check_drift(drift)
+    limits = check_range("reward_range", reward_range)
     if missing is not None and not is_reward(missing):
         raise InputError(
             f"missing must be a finite number, at most {LARGEST_REWARD:g} in size: what a reward that never came is "
@@ -91,9 +98,10 @@ def replay(
         )
     log = read_log(log, columns)
     rows = evidence(log, logged, missing)
-    learners = _learners(policies, log, rows, drift)
+    drift = None if drift is None else check_drift(drift, max(1.0, float(np.ptp(rows.rewards))))
+    learners = _learners(policies, log, rows, drift, limits)
     parts = int(max(1, min(MOST_PARTS, rows.least * len(rows) // PART)))
-    replayers = {name: Replayer(policy, rows, seed, parts) for name, policy in learners.items()}
+    replayers = {name: Replayer(policy, rows, seed, parts, limits) for name, policy in learners.items()}
     # As many replays of each replicate as it takes to use as much of the log as if it were uniform.
     turns = max(1, round(1 / (len(rows.names) * rows.least)))
     block = max(BLOCK, 8 * len(rows.names))
@@ -125,15 +133,21 @@ def fixed_names(arms: Sequence[str]) -> list[str]:
     return [*(f"only {arm}" for arm in arms), "Uniform", "the log"]
 
 
-def _learners(policies: Any, log: Log, rows: Evidence, drift: float | None) -> dict[str, Any]:
+def _learners(
+    policies: Any, log: Log, rows: Evidence, drift: float | None, limits: tuple[float, float] | None
+) -> dict[str, Any]:
     """The policies to replay, by name; Uniform is none of them, as inverse propensity answers for it."""
-    named = name_policies(policies, lambda name: _made(name, log, rows, drift)) if policies else {}
+    named = name_policies(policies, lambda name: _made(name, log, rows, drift, limits)) if policies else {}
     for name, policy in named.items():
         if isinstance(policy, Oracle):
             raise InputError("Oracle can't be replayed: it knows the means, and a log holds only rewards")
         if name in fixed_names(rows.names) and not isinstance(policy, Uniform):
             raise InputError(f"{name!r} is what the result calls something else: give the policy another name")
     learners = {name: policy for name, policy in named.items() if not isinstance(policy, Uniform)}
+    for policy in learners.values():
+        for index in (int(rows.rewards.argmax()), int(rows.rewards.argmin())):
+            reward = float(rows.rewards[index])
+            check_taken(policy, limits, reward, f"{reward:.6g} for {rows.names[rows.arms[index]]!r} in the log")
     usable = rows.least * len(rows)
     for name, policy in learners.items():
         if (why := short_horizon(policy, max(1, round(usable)))) is not None:
@@ -147,11 +161,17 @@ def _learners(policies: Any, log: Log, rows: Evidence, drift: float | None) -> d
     return learners
 
 
-def _made(name: str, log: Log, rows: Evidence, drift: float | None) -> Any:
-    """A policy of this package, told what a replay is like: c N steps, in each of which means move 1/c times as far."""
+def _made(name: str, log: Log, rows: Evidence, drift: float | None, limits: tuple[float, float] | None) -> Any:
+    """A policy of this package, told what a replay is like: c N steps, in each of which means move 1/c times as far.
+
+    One that learns rewards rescaled is told the drift on that scale.
+    """
     if name == "Oracle":
         raise InputError("Oracle can't be replayed: it knows the means, and a log holds only rewards")
     known: dict[str, Any] = {"horizon": max(1, round(rows.least * len(rows)))}
     if name in POLICIES and "drift" in {field.name for field in fields(POLICIES[name])}:  # type: ignore[arg-type]
-        known["drift"] = min(1.0, (log.drift.high if drift is None else drift) / rows.least)
+        faster = (log.drift.high if drift is None else drift) / rows.least
+        low, high = limits or (0.0, 1.0)
+        made = make_policy(name, **known, drift=min(1.0, faster / (high - low)))
+        return made if rewards_of(made).rescaled else make_policy(name, **known, drift=faster)
     return make_policy(name, **known)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
 from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
@@ -62,6 +63,8 @@ class AdSwitch(Policy):
     Citation: P. Auer, P. Gajane, R. Ortner, "Adaptively Tracking the Best Bandit Arm with an Unknown Number of
     Distribution Changes", COLT 2019.
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int
     c1: float = 16.1

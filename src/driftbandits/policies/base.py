@@ -13,6 +13,7 @@ from driftbandits._common.checks import FOREVER, check_whole, shown
 from driftbandits._common.notebook import html_facts
 from driftbandits._common.records import Record, as_records
 from driftbandits._common.records import Records as Records
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import Compiled
 from driftbandits._compile.player import ENDLESS, Stage
 from driftbandits.errors import InputError
@@ -67,6 +68,14 @@ class Policy(Compiled):
 
     snoozes: ClassVar[bool] = False
     """Whether it leaves an arm alone for a while once it is found to be worse; then it explores while none is."""
+
+    @property
+    def rewards(self) -> Rewards:
+        """The rewards it is defined for; a class attribute will do where no parameter decides.
+
+        Other rewards are an error. ``Rewards.UNIT`` and ``Rewards.SCALED`` are rescaled where a range is declared.
+        """
+        return Rewards.REAL
 
     def init(self, n_arms: int) -> State:
         """The State before the first step."""

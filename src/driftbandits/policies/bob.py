@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_whole
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.exponential import mix
 from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
@@ -51,6 +52,8 @@ class BOB(Policy):
     >>> BOB(horizon=162_755).parameters(2)["block"]
     570
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int
     sigma: float = 0.5

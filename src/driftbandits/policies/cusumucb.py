@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_whole
+from driftbandits._common.rewards import Rewards
 from driftbandits.policies._parts.detection import check_detection
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
@@ -49,6 +50,8 @@ class CUSUMUCB(Policy):
     >>> round(chosen["threshold"], 3), round(chosen["exploration"], 4)
     (9.903, 0.0223)
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int | None = None
     changes: int | None = None

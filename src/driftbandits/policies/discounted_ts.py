@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_tuning_drift
+from driftbandits._common.rewards import Rewards
 from driftbandits.policies._parts.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
-from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian, success
+from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian
 from driftbandits.policies.base import Policy
 
 
@@ -22,7 +23,7 @@ class DiscountedTS(Policy):
     - ``posterior="gaussian"``: N(X/N, sigma^2/N), from a flat prior, so an arm never pulled goes first. sigma bounds
       the standard deviation of the rewards: 1/2 fits everything in [0, 1].
     - ``posterior="beta"`` (Raj and Kalyani): Beta(1 + X, 1 + N - X), for rewards of 0 and 1; a reward between is added
-      as the fraction it is, others count as 0 or 1.
+      as the fraction it is.
 
     Tuning: discount = 1 - delta^(2/3), so that pulls are remembered for as long as in SWTS's window. It must know
     delta, or be given ``discount``, which drift=0 would leave at 1. A step costs O(K).
@@ -51,6 +52,13 @@ class DiscountedTS(Policy):
         if self.discount is None:
             check_tuning_drift("DiscountedTS", "discount", self.drift)
 
+    @property
+    def rewards(self) -> Rewards:
+        """Those in [0, 1] for Beta posteriors; near them, where the discount is tuned to the drift there."""
+        if self.posterior == "beta":
+            return Rewards.UNIT
+        return Rewards.SCALED if self.discount is None else Rewards.SIGMA
+
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The discount and, where it is used, sigma."""
         discount = self.discount
@@ -73,4 +81,4 @@ class DiscountedTS(Policy):
         return highest_gaussian(state.arms, 1.0 / run.weight, 0.0, self.sigma, rng)
 
     def update(self, state: DiscountState, arm: int, reward: float) -> None:
-        discount_and_add(state, arm, success(reward, state.run[0].beta))
+        discount_and_add(state, arm, reward)

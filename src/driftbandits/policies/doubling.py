@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from driftbandits._common.checks import shown
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.player import Stage
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies.base import Policy, State
@@ -66,6 +67,11 @@ class Doubling(Policy):
     def init(self, n_arms: int) -> State:
         """The State of the first stage."""
         return self.base.init(n_arms)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those of its base."""
+        return self.base.rewards
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """What the base runs with in its first stage."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_choice, check_drift, check_factor, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
-from driftbandits.policies._parts.posteriors import success
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.klucb import DIVERGENCES
 
@@ -48,7 +48,7 @@ class DriftUCB(Policy):
 
         r(w) = sqrt(x/(2 w)), x = 1.03 max(1, ln((K T/(R m)) max(1, w0/m))).
 
-    With ``kl="bernoulli"``, for rewards in [0, 1] (others count as 0 or 1), a window's bound is narrower where its mean
+    With ``kl="bernoulli"``, for rewards in [0, 1], a window's bound is narrower where its mean
     M is near 0 or 1: instead of M + r(w), the least of 1 and (1 - e^(-b M - x/w))/(1 - e^(-b)), x as above without the
     factor 1.03, over three tilts b: the largest power of 2 up to sqrt(2 (x/w)/(M (1 - M) + x/w)), and 2 and 4 times it.
 
@@ -75,6 +75,11 @@ class DriftUCB(Policy):
         check_drift(self.drift)
         check_factor("risk", self.risk, 1e100)
         check_choice("kl", self.kl, DIVERGENCES)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those in [0, 1], where the divergence is Bernoulli's."""
+        return Rewards.UNIT if self.kl == "bernoulli" else Rewards.SCALED
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The radius of a single pull, that of w0 pulls, and w0, the window of least error."""
@@ -113,7 +118,7 @@ class DriftUCB(Policy):
     def update(self, state: DriftUCBState, arm: int, reward: float) -> None:
         run, blocks = state.run[0], state.blocks[arm]
         run.t += 1
-        _add(blocks, success(reward, run.coin), float(run.t))
+        _add(blocks, reward, float(run.t))
         state.arms[arm].index = _index(blocks, state.radius, self.drift, run.coin)
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_whole
+from driftbandits._common.rewards import Rewards
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
 from driftbandits.policies._parts.largest import keep_largest
@@ -45,6 +46,7 @@ class DSTS(Policy):
     0.98
     """
 
+    rewards: ClassVar[Rewards] = Rewards.SCALED
     any_order: ClassVar[bool] = True
     arms_change: ClassVar[str] = "native"
 

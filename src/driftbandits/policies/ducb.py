@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_tuning_drift
+from driftbandits._common.rewards import Rewards
 from driftbandits.policies._parts.detection import check_changes
 from driftbandits.policies._parts.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
 from driftbandits.policies._parts.ucb import highest_index
@@ -38,6 +39,7 @@ class DUCB(Policy):
     0.997211
     """
 
+    rewards: ClassVar[Rewards] = Rewards.SCALED
     any_order: ClassVar[bool] = True
     arms_change: ClassVar[str] = "native"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_drift, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.exponential import draw_arm, mix
 from driftbandits.policies.base import Policy, Records, records
@@ -30,7 +31,7 @@ class Exp3S(Policy):
     p_k = (1 - gamma) w_k / W + gamma / K; after reward X of arm k, every
     w_j <- w_j exp(gamma Xhat_j / K) + (e alpha / K) W, with Xhat_k = X / p_k, Xhat_j = 0 for the others, and W the sum
     before. Tuning: alpha = 1/T, gamma = min(1, (4 V K ln(K T) / ((e - 1)^2 T))^(1/3)). It must know V and T, or be
-    given both. Rewards are used as they come, not clipped. A step costs O(K).
+    given both. Rewards beyond [0, 1] are learnt as they are. A step costs O(K).
 
     The code released with the paper on SnoozeIt divides by 3 where a cube root is meant; ``gamma=...`` reproduces its
     figure.
@@ -47,6 +48,8 @@ class Exp3S(Policy):
     >>> round(Exp3S(horizon=162_755, drift=1 / 4_800).parameters(2)["gamma"], 4)
     0.1928
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int | None = None
     drift: float | None = None

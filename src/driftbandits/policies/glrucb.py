@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_choice, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.divergence import bernoulli_divergence, bernoulli_upper
@@ -44,8 +45,8 @@ class GLRUCB(Policy):
 
     Then that arm is restarted (``local``, the authors' recommendation) or all are (``global``), and k grows by one.
 
-    ``test`` is the kl of both: ``bernoulli`` for rewards in [0, 1] (others are clipped, for kl is defined only there),
-    or ``gaussian``, kl(x, y) = 2 (x - y)^2, for rewards of variance 1/4 at most, which are not clipped. Tuning:
+    ``test`` is the kl of both: ``bernoulli`` for rewards in [0, 1], or ``gaussian``, kl(x, y) = 2 (x - y)^2, for
+    rewards of variance 1/4 at most. Tuning:
     exploration = sqrt(K ln T / T), risk = 1/sqrt(T). It must know T. The threshold is the one the authors use in
     their experiments, as is ln t in the index; their proofs have larger ones.
 
@@ -83,6 +84,11 @@ class GLRUCB(Policy):
             raise InputError("GLRUCB needs horizon, or both exploration=... and risk=...")
         check_between("exploration", self.exploration, 0.0, 1.0, optional=True)
         check_between("risk", self.risk, 1e-300, 1.0, optional=True)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those in [0, 1], where the divergence is Bernoulli's."""
+        return Rewards.UNIT if self.test == "bernoulli" else Rewards.SCALED
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The share of forced exploration in the first episode, and the risk of a false alarm the test is set to."""
@@ -153,8 +159,6 @@ class GLRUCB(Policy):
 
     def update(self, state: GLRUCBState, arm: int, reward: float) -> None:
         run, pulled = state.run[0], state.arms[arm]
-        if not run.gaussian:
-            reward = min(max(reward, 0.0), 1.0)
         run.t += 1
         pulled.count += 1
         pulled.total += reward

@@ -9,9 +9,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_drift
+from driftbandits._common.rewards import Rewards
 from driftbandits.policies._parts.belief import Belief, gaussian_belief
 from driftbandits.policies._parts.largest import keep_largest
-from driftbandits.policies._parts.posteriors import beta_moments, check_posterior, draw_beta, success
+from driftbandits.policies._parts.posteriors import beta_moments, check_posterior, draw_beta
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -38,8 +39,8 @@ class KalmanTS(Policy):
 
     Rewards of 0 and 1 have less noise the nearer their mean is to either, and ``posterior="beta"`` uses that: the
     filter is the same, but what it knows counts as n = sigma^2/P' pulls, and the draw is from
-    Beta(1 + n m, 1 + n - n m). A reward between is taken as the fraction it is, others count as 0 or 1. With delta = 0
-    this is ThompsonSampling.
+    Beta(1 + n m, 1 + n - n m). A reward between is taken as the fraction it is. With delta = 0 this is
+    ThompsonSampling.
 
     It must know delta and what the noise is like: its deviation ``sigma``, or that rewards are 0 or 1; not T. A step
     costs O(K).
@@ -58,8 +59,13 @@ class KalmanTS(Policy):
     posterior: str = "gaussian"
 
     def __post_init__(self) -> None:
-        check_drift(self.drift)
         check_posterior(self.posterior, self.sigma)
+        check_drift(self.drift, 1.0 if self.posterior == "beta" else 1e9)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those in [0, 1] for Beta posteriors."""
+        return Rewards.UNIT if self.posterior == "beta" else Rewards.SIGMA
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """q, the variance a mean gains a step, and the gain that an arm pulled at every step settles at."""
@@ -105,6 +111,6 @@ class KalmanTS(Policy):
         if mine.last > 0:
             spread = mine.spread + run.walk * (run.t - mine.last)
             gain = spread / (spread + 1.0)
-        mine.estimate += gain * (success(reward, run.beta) - mine.estimate)
+        mine.estimate += gain * (reward - mine.estimate)
         mine.spread = gain
         mine.last = run.t

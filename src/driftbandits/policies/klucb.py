@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_choice
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, OPEN, bound_index, forget_bounds, surely_largest
 from driftbandits.policies._parts.ucb import highest_index
@@ -37,8 +38,7 @@ class KLUCB(Policy):
     Mean and count n are taken over all the arm's pulls, t is the current step, from 1 on. Every arm is pulled once
     first; ties go to the lowest arm. The divergence d is
 
-    - ``kl="bernoulli"``: d(p, q) = p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), for rewards in [0, 1]. Others are added up
-      as they come, and a mean outside [0, 1] counts as 0 or 1.
+    - ``kl="bernoulli"``: d(p, q) = p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)), for rewards in [0, 1].
     - ``kl="gaussian"``: d(p, q) = (q - p)^2 / (2 sigma^2), for rewards of that standard deviation.
 
     The authors prove their theorem with c = 3 and recommend c = 0. Made for means that do not move, where its regret
@@ -60,6 +60,11 @@ class KLUCB(Policy):
         check_between("c", self.c, 0.0, 1e6)
         check_between("sigma", self.sigma, 1e-9, 1e9)
         check_choice("kl", self.kl, DIVERGENCES)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those in [0, 1], where the divergence is Bernoulli's."""
+        return Rewards.UNIT if self.kl == "bernoulli" else Rewards.SIGMA
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """c and, where it is used, sigma."""
@@ -114,7 +119,7 @@ def _largest_index(arms: Records, allowed: float) -> int:
 
 @kernel
 def _mean(arms: Records, arm: int) -> float:
-    return min(max(arms[arm].total / arms[arm].count, 0.0), 1.0)  # type: ignore[no-any-return]
+    return min(arms[arm].total / arms[arm].count, 1.0)  # type: ignore[no-any-return]  # but for rounding it is
 
 
 @kernel

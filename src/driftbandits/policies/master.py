@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
@@ -65,6 +66,8 @@ class MASTER(Policy):
     >>> MASTER(horizon=162_755).parameters(2)["first_test"] > 162_755
     True
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int
     confidence: float = 1.0

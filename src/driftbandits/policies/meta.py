@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, has_room, new_pool, new_vertices, with_room
 from driftbandits.policies._parts.leads import FAR, empty_hull, evict, remember
@@ -78,6 +79,8 @@ class META(Policy):
     Citation: J. Suk, S. Kpotufe, "Tracking Most Significant Arm Switches in Bandits", COLT 2022; J. Suk, "Adaptive
     Smooth Non-Stationary Bandits", arXiv 2407.08654.
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int
     c0: float = 1.0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import check_whole, shown
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.detection import check_detection
@@ -57,6 +58,8 @@ class MUCB(Policy):
     >>> round(chosen["threshold"], 2), round(chosen["exploration"], 4)
     (49.41, 0.084)
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int | None = None
     changes: int | None = None

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_drift
+from driftbandits._common.rewards import Rewards
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.belief import Belief, gaussian_belief
 from driftbandits.policies._parts.largest import keep_largest
@@ -74,9 +75,14 @@ class PredictiveSampling(Policy):
         check_between("centre", self.centre, -1e9, 1e9)
         check_between("spread", self.spread, 1e-9, 1e9)
         if self.drift is not None:
-            check_drift(self.drift)
+            check_drift(self.drift, 1e9)
         elif self.memory is None:
             raise InputError("PredictiveSampling needs drift to choose its memory, or memory=... itself")
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those around means in [0, 1], unless ``centre`` and ``spread`` say where else means are."""
+        return Rewards.SCALED if (self.centre, self.spread) == (0.5, 0.25) else Rewards.SIGMA
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The memory g, the variance w of a mean's own step, and the x of a draw's variance."""

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, has_room, new_pool, new_vertices, push_vertex, with_room
 from driftbandits.policies._parts.largest import keep_largest
@@ -57,6 +58,7 @@ class RAWUCB(Policy):
 
     any_order: ClassVar[bool] = True
     arms_change: ClassVar[str] = "native"
+    rewards: ClassVar[Rewards] = Rewards.SIGMA
 
     alpha: float = 1.4
     sigma: float = 0.5

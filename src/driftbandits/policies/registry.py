@@ -8,6 +8,7 @@ from typing import Any
 
 from driftbandits import policies
 from driftbandits._common.checks import did_you_mean, shown
+from driftbandits._common.rewards import rewards_of
 from driftbandits._compile.verbs import check_verbs
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
@@ -41,6 +42,23 @@ def told_by(instance: Instance, parameters: Collection[str]) -> dict[str, Any]:
     return {name: tell(instance) for name, tell in _TELLS.items() if name in parameters}
 
 
+def policy_for(instance: Instance, make: Callable[..., Any], told: dict[str, Any], given: dict[str, Any]) -> Any:
+    """The policy that ``make`` makes of what its instance has ``told`` it and of what else was ``given``.
+
+    One that learns rewards rescaled from the instance's ``reward_range`` is told the drift on that scale, as all its
+    parameters are; others that of the means.
+
+    >>> money = Instance([[20.0, 30.0], [21.0, 30.0]], reward_range=(0, 100))
+    >>> [policy_for(money, made, told_by(money, ["drift"]), {}).drift for made in (policies.DUCB, policies.KalmanTS)]
+    [0.01, 1.0]
+    """
+    if "drift" in told and instance.unit != 1.0:
+        made = make(**{**told, "drift": told["drift"] / instance.unit}, **given)
+        if rewards_of(made).rescaled:
+            return made
+    return make(**told, **given)
+
+
 def make_policy(name: str, instance: Instance | None = None, /, **known: Any) -> Policy:
     """The policy called ``name``, given whatever of ``known`` (horizon, drift, ...) it has a parameter for.
 
@@ -62,12 +80,14 @@ def make_policy(name: str, instance: Instance | None = None, /, **known: Any) ->
     parameters = fields(POLICIES[name])  # type: ignore[arg-type]
     wanted = {field.name for field in parameters}
     given = {key: value for key, value in known.items() if key in wanted}
-    given |= {} if instance is None else told_by(instance, wanted - known.keys())
+    told = {} if instance is None else told_by(instance, wanted - known.keys())
     required = [field.name for field in parameters if field.default is field.default_factory is MISSING]
-    if missing := [parameter for parameter in required if parameter not in given]:
+    if missing := [parameter for parameter in required if parameter not in {**told, **given}]:
         example = ", ".join(f"{parameter}=..." for parameter in required)
         raise InputError(f"{name} needs {' and '.join(missing)}: give {name}({example})")
-    return POLICIES[name](**given)
+    if instance is None:
+        return POLICIES[name](**given)
+    return policy_for(instance, POLICIES[name], told, given)  # type: ignore[no-any-return]
 
 
 def short_horizon(policy: Any, steps: int) -> str | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.exponential import draw_arm, mix
@@ -30,7 +31,7 @@ class Rexp3(Policy):
 
     p_k = (1 - gamma) w_k / W + gamma / K; after reward X of arm k, w_k <- w_k exp(gamma X / (p_k K)). Tuning:
     batch = ceil((K ln K)^(1/3) (T/V)^(2/3)), gamma = min(1, sqrt(K ln K / ((e - 1) batch))). It must know V and T, or
-    be given ``batch``. Rewards are used as they come, not clipped. A step costs O(K).
+    be given ``batch``. Rewards beyond [0, 1] are learnt as they are. A step costs O(K).
 
     Compared with a public implementation, not with the paper's text: rule, gamma and batch agree with YRussac/LB-SDA,
     which rounds the batch down and adds 1.
@@ -41,6 +42,8 @@ class Rexp3(Policy):
     >>> Rexp3(horizon=162_755, drift=1 / 4_800).parameters(2)["batch"]
     318
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int | None = None
     drift: float | None = None

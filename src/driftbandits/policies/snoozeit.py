@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import check_choice
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances.base import Instance
@@ -59,6 +60,8 @@ class SnoozeIt(Policy):
     >>> SnoozeIt(horizon=162_755, drift=1 / 48_000).parameters(2)["shortest_window"]
     865
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int
     drift: float

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances.base import Instance
@@ -83,6 +84,7 @@ class SnoozeItK(Policy):
     Citation: this package; after R. Krishnamurthy, A. Gopalan, "On Slowly-varying Non-stationary Bandits", 2021.
     """
 
+    rewards: ClassVar[Rewards] = Rewards.SCALED
     arms_change: ClassVar[str] = "snoozed"
     snoozes: ClassVar[bool] = True
 

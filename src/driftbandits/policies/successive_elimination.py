@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.checks import check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 
@@ -33,6 +34,8 @@ class SuccessiveElimination(Policy):
     >>> round(SuccessiveElimination(horizon=10_000).parameters(2)["radius_after_one_pull"], 4)
     4.2919
     """
+
+    rewards: ClassVar[Rewards] = Rewards.SCALED
 
     horizon: int
 

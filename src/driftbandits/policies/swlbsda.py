@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_tuning_drift, check_whole
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.detection import check_changes
 from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
@@ -74,6 +75,11 @@ class SWLBSDA(Policy):
             check_whole("window", self.window, 2, FOREVER)
         elif self.changes is None:
             check_tuning_drift("SWLBSDA", "window", self.drift)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Any, unless the window is tuned to the drift of means in [0, 1]."""
+        return Rewards.SCALED if self.window is None and self.changes is None else Rewards.REAL
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The window, the count below which an arm is pulled in any case, and D, the patience of the third rule."""

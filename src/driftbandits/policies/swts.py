@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_tuning_drift, check_whole
-from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian, success
+from driftbandits._common.rewards import Rewards
+from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian
 from driftbandits.policies._parts.window import WindowState, drift_window, holds, make_room, slide, start_window
 from driftbandits.policies.base import Policy
 
@@ -22,7 +23,7 @@ class SWTS(Policy):
     - ``posterior="gaussian"`` (Qi, Guo, Zhu): N(S/n, sigma^2/n), from a flat prior, so an arm not pulled in the window
       goes first. sigma bounds the standard deviation of the rewards: 1/2 fits everything in [0, 1].
     - ``posterior="beta"`` (Trovo et al.): Beta(1 + S, 1 + n - S), for rewards of 0 and 1; a reward between is added as
-      the fraction it is, others count as 0 or 1.
+      the fraction it is.
 
     Tuning: window = ceil(delta^(-2/3)), at which the drift over a window equals the noise of its mean; at least K, so
     that there is room for every arm. It must know delta, or be given ``window``. A step costs O(K), whatever the
@@ -49,6 +50,13 @@ class SWTS(Policy):
             check_tuning_drift("SWTS", "window", self.drift)
         else:
             check_whole("window", self.window, 1, FOREVER)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those in [0, 1] for Beta posteriors; near them, where the window is tuned to the drift there."""
+        if self.posterior == "beta":
+            return Rewards.UNIT
+        return Rewards.SCALED if self.window is None else Rewards.SIGMA
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The window and, where it is used, sigma."""
@@ -79,4 +87,4 @@ class SWTS(Policy):
 
     def update(self, state: WindowState, arm: int, reward: float) -> None:
         run = state.run[0]
-        slide(state, arm, success(reward, run.beta), min(run.t + 1, run.longest))
+        slide(state, arm, reward, min(run.t + 1, run.longest))

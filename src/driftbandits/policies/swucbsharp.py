@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_factor, check_horizon
+from driftbandits._common.rewards import Rewards
 from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.ucb import highest_index
@@ -37,6 +38,7 @@ class SWUCBSharp(Policy):
     (0.52977, 2480)
     """
 
+    rewards: ClassVar[Rewards] = Rewards.SCALED
     any_order: ClassVar[bool] = True
     arms_change: ClassVar[str] = "native"
 

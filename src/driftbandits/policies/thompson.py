@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian, success
+from driftbandits._common.rewards import Rewards
+from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -25,7 +26,7 @@ class ThompsonSampling(Policy):
     - ``posterior="gaussian"``: N(S/(n + 1), sigma^2/(n + 1)), from the prior N(0, sigma^2). The authors take sigma = 1
       for rewards in [0, 1].
     - ``posterior="beta"``: Beta(1 + S, 1 + n - S), from the uniform prior, for rewards of 0 and 1. A reward between is
-      added as the fraction it is, where the authors would toss a coin of that probability; others count as 0 or 1.
+      added as the fraction it is, where the authors would toss a coin of that probability.
 
     Made for means that do not move; it forgets nothing. It must know nothing, or sigma. A step costs O(K).
 
@@ -41,6 +42,11 @@ class ThompsonSampling(Policy):
 
     def __post_init__(self) -> None:
         check_posterior(self.posterior, self.sigma)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Those in [0, 1] for Beta posteriors; the prior of Gaussian ones has means near 0."""
+        return Rewards.UNIT if self.posterior == "beta" else Rewards.SCALED
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The pulls that the prior is worth and, where it is used, sigma."""
@@ -59,4 +65,4 @@ class ThompsonSampling(Policy):
 
     def update(self, state: ThompsonSamplingState, arm: int, reward: float) -> None:
         state.arms[arm].count += 1
-        state.arms[arm].total += success(reward, state.run[0].beta)
+        state.arms[arm].total += reward

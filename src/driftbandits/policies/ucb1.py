@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.rewards import Rewards
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
 
@@ -29,6 +30,7 @@ class UCB1(Policy):
     Learning 2002.
     """
 
+    rewards: ClassVar[Rewards] = Rewards.SCALED
     any_order: ClassVar[bool] = True
     arms_change: ClassVar[str] = "native"
 

@@ -40,8 +40,14 @@ T = 162_755
 LONG = 10**7
 DRIFT = 1 / 4_800
 ABRUPT: dict[str, Any] = {"changes": 5, "drift": None}
-SETTINGS = {"CUSUMUCB": ABRUPT, "MUCB": ABRUPT}
-"""Policies that are told something else than the drift: tuned to this one, M-UCB would only explore 20 arms."""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "CUSUMUCB": ABRUPT,
+    "MUCB": ABRUPT,
+    "GLRUCB": {"test": "gaussian"},
+    "KLUCB": {"kl": "gaussian"},
+}
+"""Policies that are told something else than the drift: tuned to this one, M-UCB would only explore 20 arms. The noise
+is Gaussian, for which not all are made in their usual form."""
 
 
 class FloorState(NamedTuple):

@@ -39,6 +39,12 @@ ALSO: dict[str, dict[str, Any]] = {
 }
 """Settings more eager than the default, drawn as a second curve where proofs ask for more caution than this T pays."""
 
+GAUSSIAN = {"GLRUCB": {"test": "gaussian"}, "KLUCB": {"kl": "gaussian"}}
+"""What is drawn of policies that in their usual form are defined for rewards in [0, 1], since the noise is Gaussian."""
+
+FORMS = {"kl": ("bernoulli", "gaussian"), "test": ("bernoulli", "gaussian"), "posterior": ("gaussian", "beta")}
+"""Parameters that decide for which rewards a policy is defined."""
+
 TOLD = {"horizon": "T", "drift": "the drift", "best_arms": "the best arm of every step"}
 """What each of these parameters is called in captions."""
 
@@ -49,15 +55,16 @@ One page each, made from its docstring by `make docs`. All are names of `driftba
 `driftbandits simulate --policy NAME` runs them. T is the horizon, K the number of arms, delta the drift limit,
 V = delta T.
 
-| Policy | In a line | It must know | Citation |
-|---|---|---|---|
+| Policy | In a line | It must know | Rewards | Citation |
+|---|---|---|---|---|
 """
 
 
 def index() -> str:
     """The table of all policies, as Markdown."""
     rows = [
-        f"| [{name}]({name}.md) | {summary(name)} | {must_know(name)} | {citation(name)} |" for name in sorted(POLICIES)
+        f"| [{name}]({name}.md) | {summary(name)} | {must_know(name)} | {rewards(name)} | {citation(name)} |"
+        for name in sorted(POLICIES)
     ]
     return INDEX + "\n".join(rows) + "\n"
 
@@ -76,6 +83,7 @@ def page(name: str) -> str:
         f"# {name}",
         f"```python\n{call}\n```",
         _markdown(_docstring(name)),
+        f"Rewards: {rewards(name)}.",
         f"![{alt}]({name}.png)",
         _caption(name),
         f"[All policies](README.md) · [its code](../../src/driftbandits/policies/{file}.py)",
@@ -100,6 +108,24 @@ def must_know(name: str) -> str:
     'V and T, or be given ``batch``'
     """
     return _said(name, r"It must know (.+?)[.;:](?= |$)")
+
+
+def rewards(name: str) -> str:
+    """The rewards that the policy declares, in each of its forms.
+
+    >>> rewards("UCB1")
+    '[0, 1], or 1/2-sub-Gaussian around means in [0, 1]'
+    >>> rewards("ThompsonSampling").rpartition("; ")[2]
+    '`posterior="beta"`: [0, 1]'
+    """
+    parameter = next((each for each in FORMS if each in inspect.signature(POLICIES[name]).parameters), None)
+    forms = [{parameter: form} for form in FORMS[parameter]] if parameter else [{}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FeasibilityWarning)
+        made = [make_policy(name, instances.toggling(), **form) for form in forms]
+    said = [policy.rewards.value.removeprefix("rewards in ").replace("any rewards", "any") for policy in made]
+    told = [f'`{parameter}="{form[parameter]}"`: ' if parameter else "" for form in forms]
+    return "; ".join(form + words for form, words in zip(told, said, strict=True))
 
 
 def citation(name: str) -> str:
@@ -137,10 +163,12 @@ def _caption(name: str) -> str:
     told = " and ".join(words for parameter, words in TOLD.items() if parameter in parameters) or "nothing"
     if "drift" in parameters:
         told += f" (on stationary arms: {DRIFT_WHERE_THERE_IS_NONE * 1e6:g} in a million)"
+    form = ", ".join(f'`{key}="{value}"`' for key, value in GAUSSIAN.get(name, {}).items())
+    played = f" and has {form}" if form else ""
     return (
         f"Dynamic pseudo-regret on `instances.toggling()` and `instances.stationary()`, two arms, T = 162,755,\n"
         f"Gaussian noise of deviation 1/2: the mean of {RUNS} runs, and a band for its 95 % interval.\n"
-        f"The policy is told {told}. Grey, for comparison: {YARDSTICK}, told T and the drift."
+        f"The policy is told {told}{played}. Grey, for comparison: {YARDSTICK}, told T and the drift."
     )
 
 
@@ -158,7 +186,7 @@ def draw(name: str) -> Figure:
 def policies_drawn(name: str, instance: Instance) -> dict[str, Policy]:
     """The policy, told by the instance what it asks for; perhaps a more eager form of it; and the yardstick."""
     known = {} if instance.drift_limit else {"drift": DRIFT_WHERE_THERE_IS_NONE}
-    policies = {name: make_policy(name, instance, **known)}
+    policies = {name: make_policy(name, instance, **{**known, **GAUSSIAN.get(name, {})})}
     if name in ALSO:
         settings = ", ".join(f"{key} = {value:g}" for key, value in ALSO[name].items())
         policies[f"{name}, {settings}"] = make_policy(name, instance, **{**known, **ALSO[name]})

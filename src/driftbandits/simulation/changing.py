@@ -87,7 +87,8 @@ def play_steps(
             seconds += time.thread_time() - begun
             player = line.player
         until = min(step + min(chunk, player.room()), changes[0] if changes else stop, stop)
-        given = (scatter, instance.means, *streams, line.shown, arms, rewards, log.rows, progress, until)
+        drawn = (scatter, player.taken.given, instance.means)
+        given = (*drawn, *streams, line.shown, arms, rewards, log.rows, progress, until)
         begun = time.thread_time()
         player.play(make_record, *given, others=(noise,))
         seconds += time.thread_time() - begun
@@ -151,7 +152,8 @@ def rehearse_change(player: Player, instance: Instance, own: np.random.Generator
     """Compile what a change of arms will need."""
     if instance.available is not None and _rule(player.policy) == "anew":
         places = list(range(player.n_arms))
-        learn_again(player.another(lambda step: own), places, np.array(places), np.zeros(len(places)), own)
+        usual = np.full(len(places), instance.means[0, 0])
+        learn_again(player.another(lambda step: own), places, np.array(places), usual, own)
 
 
 def _rule(policy: Any) -> str:

@@ -17,8 +17,9 @@ from driftbandits._compile.loops import TALLY, make_advance
 from driftbandits._compile.player import Mode, Player, usual_mode
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
-from driftbandits.simulation.changing import Played, check_arms_on, first_arms, play_steps, rehearse_change
+from driftbandits.simulation.changing import Played, first_arms, play_steps, rehearse_change
 from driftbandits.simulation.events import EventLog
+from driftbandits.simulation.fitting import check_fits
 
 COMPILED_CHUNK = 1 << 18
 INTERPRETED_CHUNK = 1 << 10
@@ -57,13 +58,14 @@ class Job:
     """The first Player, of which others are made: empty until ``prepare``."""
 
     def prepare(self) -> None:
-        """Check the number of arms and compile, in the main thread, so that errors come early and clocks start late."""
+        """Check arms and rewards and compile, in the main thread, so that errors come early and clocks start late."""
         own = stream(self.seed, 0, OWN)
         ahead = min(self.instance.horizon, COMPILED_CHUNK)
-        check_arms_on(self.policy, self.instance)
+        check_fits(self.policy, self.instance, self.noise)
         first = first_arms(self.policy, self.instance)
         mode = self.mode or usual_mode(self.policy, self.noise)
-        player = Player(self.policy, len(first), lambda step: own, ahead, mode)
+        limits = self.instance.reward_range
+        player = Player(self.policy, len(first), lambda step: own, ahead, mode, limits, simulated=True)
         self._play(player, 0, own, lambda steps: True, stop=0)
         rehearse_change(player, self.instance, own)
         self._model.append(player)
@@ -103,7 +105,8 @@ class Job:
         log = EventLog(player.state, self.events)
         noise = self.noise if interpreted else self.noise.compiled()
         streams = (player.random(noise_rng), player.random(own))
-        given = (noise, instance.means, instance.best_mean, *streams, self.times, regret, realised, pulls)
+        drawn = (noise, player.taken.given, instance.means, instance.best_mean)
+        given = (*drawn, *streams, self.times, regret, realised, pulls)
         seconds = 0.0
         while True:
             before, noted = player.step, int(tally[0].events)

@@ -21,7 +21,8 @@ def misfit(policy: Any, instance: Instance) -> str | None:
     """Why the policy does not fit the instance; None if it does, or if it said so already when it was made."""
     if not isinstance(policy, Policy) or policy.why_never() is not None:
         return None
-    return policy.why_never(instance) or short_horizon(policy, instance.horizon)
+    scaled = instance if instance.reward_range is None else instance.rescaled()
+    return policy.why_never(scaled) or short_horizon(policy, instance.horizon)
 
 
 def warn_of_misfits(policies: Mapping[str, Any], instance: Instance) -> None:
@@ -36,7 +37,7 @@ def warn_of_round_robin(policies: Mapping[str, Any], instance: Instance, pulls: 
     for name, policy in policies.items():
         if not isinstance(policy, SNOOZING) or instance.available is not None or np.ptp(pulls[name], axis=1).max() > 1:
             continue
-        if policy.why_never() is None and policy.why_never(instance) is None:
+        if policy.why_never() is None and misfit(policy, instance) is None:
             gap = float(np.ptp(instance.means, axis=1).max())
             warnings.warn(
                 f"policy {name!r}: it snoozed no arm in any of {len(pulls[name]):,} runs, so it was round robin: the "

@@ -37,7 +37,8 @@ class LateJob(Job):
         progress = as_records(np.zeros(1, PROGRESS))
         progress[0].next_arm = NOBODY
         noise = self.noise if interpreted else self.noise.compiled()
-        world = (noise, self.instance.means, self.instance.best_mean, stream(self.seed, run, NOISE), own)
+        drawn = (noise, player.taken.given, self.instance.means, self.instance.best_mean)
+        world = (*drawn, stream(self.seed, run, NOISE), own)
         late = (self.delay, self.bundle), not getattr(self.policy, "any_order", False)
         kept = (arms, rewards, known, queues, following, progress)
         chunk = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK

@@ -19,10 +19,11 @@ from driftbandits._compile.recipe import with_homes
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
-from driftbandits.instances.noise import Gaussian, Noise, check_noise
+from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.policies.registry import make_policy, name_policies
 from driftbandits.simulation.engine import Job, play_all
 from driftbandits.simulation.fit import warn_of_misfits, warn_of_round_robin
+from driftbandits.simulation.fitting import usual_noise
 from driftbandits.simulation.parquet import Runs, read_runs, write_runs
 from driftbandits.simulation.result import Simulation, assemble, describe_simulation
 
@@ -49,7 +50,7 @@ def simulate(
     ``policies`` maps names to policies; a list of policies, or one alone, has the names of their classes. A policy is
     any object with init, select and update, or the name of one of this package, which is told what the instance knows
     (horizon, drift). ``instance`` is an Instance, the name of a family, a file, or a table of means. ``noise`` is
-    ``Gaussian(0.5)`` unless given.
+    ``Gaussian(0.5)`` unless given, or ``Gaussian`` with half the width of the instance's ``reward_range``.
 
     In run i every policy meets the same noise, which depends only on ``seed`` and i; so does the policy's own
     randomness, and a policy does the same with or without the others. ``seed=None`` takes a new seed, which the result
@@ -66,7 +67,7 @@ def simulate(
     """
     instance = as_instance(instance)
     policies = name_policies(policies, lambda name: make_policy(name, instance))
-    noise = check_noise(Gaussian(0.5) if noise is None else noise)
+    noise = check_noise(usual_noise(instance) if noise is None else noise)
     runs = check_whole("runs", runs, 1)
     seed = _kept_seed(keep) if seed is None else check_whole("seed", seed, 0)
     workers = cores() if workers is None else check_whole("workers", workers, 1)

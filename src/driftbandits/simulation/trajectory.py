@@ -13,10 +13,11 @@ from driftbandits._common.checks import check_seed, check_whole
 from driftbandits._compile.player import Player, usual_mode
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
-from driftbandits.instances.noise import Gaussian, Noise, check_noise
+from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.policies.registry import make_policy
-from driftbandits.simulation.changing import check_arms_on, first_arms, play_steps
+from driftbandits.simulation.changing import first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
+from driftbandits.simulation.fitting import check_fits, usual_noise
 
 
 class Trajectory(NamedTuple):
@@ -31,9 +32,9 @@ def trajectory(
 ) -> Trajectory:
     """The arms and rewards of run number ``run`` of ``simulate({...: policy}, instance, noise, seed=seed)``, exactly.
 
-    Policy and instance may be given as to ``simulate``: by name, or as a table of means. ``noise`` is ``Gaussian(0.5)``
-    unless given. ``seed=None`` takes a new seed each time. A compiled policy is played compiled, any other object as it
-    is.
+    Policy and instance may be given as to ``simulate``: by name, or as a table of means. ``noise`` is that of
+    ``simulate`` unless given. ``seed=None`` takes a new seed each time. A compiled policy is played compiled, any other
+    object as it is.
 
     >>> from driftbandits import instances, policies
     >>> played = trajectory(policies.RoundRobin(), instances.stationary(horizon=5))
@@ -42,13 +43,14 @@ def trajectory(
     """
     instance = as_instance(instance)
     policy = make_policy(policy, instance) if isinstance(policy, str) else policy
-    noise = check_noise(Gaussian(0.5) if noise is None else noise)
+    noise = check_noise(usual_noise(instance) if noise is None else noise)
     seed, run = check_seed(seed), check_whole("run", run, 0)
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
-    check_arms_on(policy, instance)
+    check_fits(policy, instance, noise)
     ahead = min(instance.horizon, COMPILED_CHUNK)
     mode = usual_mode(policy, noise)
-    player = Player(policy, len(first_arms(policy, instance)), lambda step: own, ahead, mode)
+    n_arms, limits = len(first_arms(policy, instance)), instance.reward_range
+    player = Player(policy, n_arms, lambda step: own, ahead, mode, limits, simulated=True)
     played = play_steps(player, instance, noise, noise_rng, own, chunk=instance.horizon)
     assert played is not None
     return Trajectory(played.arms, played.rewards)

@@ -14,7 +14,7 @@ from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.base import check_shape
 from driftbandits.instances.noise import Noise
-from driftbandits.policies.registry import told_by
+from driftbandits.policies.registry import policy_for, told_by
 from driftbandits.sweep.things import Given
 
 SHORT = 1 << 16
@@ -83,7 +83,7 @@ class Cell:
 
     def make_policy(self, instance: Instance) -> Any:
         """The policy for an instance."""
-        return self.policy(**self.told_by(instance), **self.policy_arguments)
+        return policy_for(instance, self.policy, self.told_by(instance), self.policy_arguments)
 
     def make_noise(self) -> Noise:
         """The noise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def check_instance(instance: Instance) -> None:
     builds it again from its recipe when it has one.
 
     >>> check_instance(Instance([[0.5, 0.4], [0.5, 0.6]], name="mine"))
-    >>> broken = Instance([[0.5, 0.4], [0.5, 0.6]])
+    >>> broken = Instance([[0.5, 0.4], [0.5, 0.6]], reward_range=(0, 1))
     >>> broken.means = broken.means + 0.5
     >>> check_instance(broken)
     Traceback (most recent call last):
@@ -45,7 +46,9 @@ def _check_means(instance: Instance) -> None:
     _require(means.shape[0] >= 1 and means.shape[1] >= 2, f"at least 1 step and 2 arms; the shape is {means.shape}")
     _require(bool(np.isfinite(means).all()), "means must be finite")
     low, high = means.min(), means.max()
-    _require(low >= 0 and high <= 1, f"means must lie in [0, 1]; they reach from {low:g} to {high:g}")
+    least, most = (0.0, 1.0) if instance.recipe is not None else instance.reward_range or (-math.inf, math.inf)
+    inside = least <= low and high <= most
+    _require(inside, f"means must lie in [{least:g}, {most:g}]; they reach from {low:g} to {high:g}")
     _require(not means.flags.writeable, "means must be read-only: call means.setflags(write=False)")
     _require(means.flags.c_contiguous, "means must be contiguous, row after row")
 
@@ -72,7 +75,8 @@ def _check_files(instance: Instance, folder: Path) -> None:
     for ending in (".npz", ".csv", ".parquet") if instance.available is None else (".npz",):
         path = folder / f"means{ending}"
         instance.save(path)
-        again = table(path)
+        again = table(path, reward_range=None if ending == ".npz" else instance.reward_range)
+        _require(again.reward_range == instance.reward_range, f"{ending} forgets the range of rewards")
         _require_equal(f"means after saving and loading {ending}", again.means, instance.means)
         _require(np.array_equal(again.available, instance.available), f"{ending} forgets which arms are there")  # type: ignore[arg-type]
 

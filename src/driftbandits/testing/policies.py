@@ -8,25 +8,38 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.rewards import Rewards, rewards_of, taken_by
 from driftbandits._compile.kernels import is_ours
 from driftbandits._compile.player import Mode, Player
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, sinusoid
-from driftbandits.instances.noise import Gaussian
+from driftbandits.instances.noise import Bernoulli, Gaussian, Noise
 from driftbandits.live.online import Online
 from driftbandits.policies.base import Policy
 from driftbandits.simulation.engine import Job, Run
 from driftbandits.simulation.simulate import simulate
 
-NOISE = Gaussian(0.5)
+NOISE, BINARY = Gaussian(0.5), Bernoulli()
 EXTREMES = (0.0, 1.0, -1.0, 1e12, -1e12)
 
 Stream = Callable[[int, int], float]
 """The reward of the n-th pull of an arm, both counted from 0."""
 
 
-def reward_streams() -> dict[str, Stream]:
-    """Rewards that are hard on a State: on those of random sums a hull, a window or a sum is never at its largest."""
+def reward_streams(policy: Any = None) -> dict[str, Stream]:
+    """Rewards that are hard on a State: on those of random sums a hull, a window or a sum is never at its largest.
+
+    Those that ``policy`` is not defined for, whatever the noise, are replaced by the nearest ones that it is.
+    """
+    return {name: _cut(policy, stream) for name, stream in _streams().items()}
+
+
+def _cut(policy: Any, stream: Stream) -> Stream:
+    low, high, _, _ = taken_by(policy, simulated=True)
+    return lambda pull, arm: min(max(stream(pull, arm), low), high)
+
+
+def _streams() -> dict[str, Stream]:
     noise = np.random.Generator(np.random.SFC64(8)).normal(0.5, 0.5, 997).tolist()
     return {
         "random": lambda pull, arm: noise[(pull * 3 + arm) % len(noise)],
@@ -48,8 +61,8 @@ def check_policy(policy: Any, n_arms: int = 2, horizon: int = 2_000) -> None:
     that a wrong index is told and never acted on. Arms are in range; ``select`` leaves the State alone; a run does not
     depend on the number of workers, on other policies, or on what a State was used for before; compiled and interpreted
     agree bit for bit; a snapshot continues identically; more room changes nothing; extreme rewards leave the State
-    finite. A plain Python object is held to those that apply. The docstring of a policy of this package must name a
-    citation.
+    finite. Rewards are those that it declares (``Policy.rewards``). Others are refused, and a range rescales them. A
+    plain Python object is held to those that apply. The docstring of a policy of this package must name a citation.
 
     >>> from driftbandits.policies import RoundRobin
     >>> check_policy(RoundRobin(), n_arms=3)
@@ -61,13 +74,14 @@ def check_policy(policy: Any, n_arms: int = 2, horizon: int = 2_000) -> None:
             _check_docstring(policy)
             if isinstance(policy, Policy):
                 plain = _run(_job(policy, instance, "interpreted"), 0)
-                coins = play_stream(policy, n_arms, reward_streams()["coins"], horizon, "interpreted")
+                coins = play_stream(policy, n_arms, reward_streams(policy)["coins"], horizon, "interpreted")
                 checked = _choices(policy, n_arms, horizon, "checked")
                 assert coins == checked["coins"], "on coins checked and interpreted choose different arms"
                 _check_compiled(_job(policy, instance, "compiled"), plain)
                 for name, arms in _choices(policy, n_arms, horizon, "compiled").items():
                     assert arms == checked[name], f"on {name} rewards checked and compiled choose different arms"
                 _check_online(policy, n_arms, horizon // 2)
+                _check_rewards(policy, n_arms)
                 _check_extremes(policy, n_arms)
             _check_runs(policy, instance)
         except InputError as error:
@@ -81,8 +95,32 @@ def _check_docstring(policy: Any) -> None:
     )
 
 
+def _noise(policy: Any) -> Noise:
+    return BINARY if rewards_of(policy) is Rewards.UNIT else NOISE
+
+
+def _check_rewards(policy: Policy, n_arms: int) -> None:
+    """Rewards outside of those declared are refused, and learnt rescaled where a range is declared."""
+    kind = policy.rewards
+    if kind.rescaled:
+        play = Online(policy, n_arms, seed=1)
+        arm = play.select()
+        for reward in (kind.limits[0] - 0.5, kind.limits[1] + 0.5):
+            try:
+                play.update(arm, reward)
+            except InputError:
+                continue
+            raise AssertionError(f"it declares {kind.value}, and learnt {reward}")
+    usual, wide = Online(policy, n_arms, seed=1), Online(policy, n_arms, seed=1, reward_range=(-8.0, 24.0))
+    for step in range(200):
+        arm, reward = usual.select(), (step * 7 % 17) / 16
+        assert arm == wide.select(), "with reward_range it chooses otherwise than with rewards rescaled by hand"
+        usual.update(arm, reward if kind.rescaled else 32.0 * reward - 8.0)
+        wide.update(arm, 32.0 * reward - 8.0)
+
+
 def _job(policy: Policy, instance: Instance, mode: Mode) -> Job:
-    return Job(policy, instance, NOISE, np.arange(1, instance.horizon + 1), seed=7, mode=mode)
+    return Job(policy, instance, _noise(policy), np.arange(1, instance.horizon + 1), seed=7, mode=mode)
 
 
 def _check_compiled(job: Job, plain: Run) -> None:
@@ -96,8 +134,9 @@ def _check_compiled(job: Job, plain: Run) -> None:
 
 
 def _check_runs(policy: Any, instance: Instance) -> None:
-    alone = simulate({"it": policy}, instance, NOISE, runs=3, seed=5, workers=1, progress=False)
-    shared = simulate({"other": policy, "it": policy}, instance, NOISE, runs=3, seed=5, workers=2, progress=False)
+    noise = _noise(policy)
+    alone = simulate({"it": policy}, instance, noise, runs=3, seed=5, workers=1, progress=False)
+    shared = simulate({"other": policy, "it": policy}, instance, noise, runs=3, seed=5, workers=2, progress=False)
     assert np.array_equal(alone.pulls["it"].sum(axis=1), [instance.horizon] * 3), "not every step pulled an arm"
     for name in ("regret", "realised", "pulls"):
         same = np.array_equal(getattr(alone, name)["it"], getattr(shared, name)["it"])
@@ -113,7 +152,7 @@ def _run(job: Job, run: int) -> Run:
 def play_stream(policy: Policy, n_arms: int, rewards: Stream, steps: int, mode: Mode) -> list[int]:
     """The arms that a policy chooses on a stream of rewards."""
     rng = np.random.Generator(np.random.SFC64(9))
-    player = Player(policy, n_arms, lambda step: rng, mode=mode)
+    player = Player(policy, n_arms, lambda step: rng, mode=mode, simulated=True)
     generator, pulls, arms = player.random(rng), [0] * n_arms, []
     for _ in range(steps):
         arm = player.select(generator)
@@ -125,12 +164,12 @@ def play_stream(policy: Policy, n_arms: int, rewards: Stream, steps: int, mode: 
 
 def _choices(policy: Policy, n_arms: int, steps: int, mode: Mode) -> dict[str, list[int]]:
     """What a policy chooses on hard rewards; if ``mode`` is checked, no index leaves its array in it."""
-    return {name: play_stream(policy, n_arms, rewards, steps, mode) for name, rewards in reward_streams().items()}
+    return {name: play_stream(policy, n_arms, rewards, steps, mode) for name, rewards in reward_streams(policy).items()}
 
 
 def _check_online(policy: Policy, n_arms: int, steps: int) -> None:
     """A snapshot continues identically, and select changes nothing but the random generator."""
-    rewards = np.random.Generator(np.random.SFC64(3)).normal(0.5, 0.5, 2 * steps)
+    rewards = np.random.Generator(np.random.SFC64(3)).normal(0.5, 0.5, 2 * steps).clip(*policy.rewards.limits)
     play, copy = Online(policy, n_arms, seed=1), Online(policy, n_arms, seed=2)
     for reward in rewards[:steps]:
         play.update(play.select(), reward)
@@ -160,7 +199,9 @@ def _bytes(state: Any) -> list[bytes]:
 
 def _check_extremes(policy: Policy, n_arms: int) -> None:
     """What is finite under rewards of 0 and 1 stays finite under any."""
-    usual, wild = _after(policy, n_arms, (0.0, 1.0)), _after(policy, n_arms, EXTREMES)
+    low, high, _, _ = taken_by(policy, simulated=True)
+    extremes = tuple(min(max(reward, low), high) for reward in EXTREMES)
+    usual, wild = _after(policy, n_arms, (0.0, 1.0)), _after(policy, n_arms, extremes)
     for part, array in wild._asdict().items():
         for name in array.dtype.names or ():
             bad = np.isnan(array[name]).any() or (
@@ -170,7 +211,9 @@ def _check_extremes(policy: Policy, n_arms: int) -> None:
 
 
 def _after(policy: Policy, n_arms: int, rewards: tuple[float, ...], steps: int = 1_000) -> Any:
-    play, choice = Online(policy, n_arms, seed=4), np.random.Generator(np.random.SFC64(6))
+    rng, choice = np.random.Generator(np.random.SFC64(4)), np.random.Generator(np.random.SFC64(6))
+    player = Player(policy, n_arms, lambda step: rng, simulated=True)
+    generator = player.random(rng)
     for index in choice.integers(len(rewards), size=steps):
-        play.update(play.select(), rewards[index])
-    return play.state
+        player.update(player.select(generator), rewards[index])
+    return player.state

@@ -115,8 +115,8 @@ def two_arms(means: Any) -> Instance:
 
 def _instance(means: Any) -> Instance:
     if isinstance(means, Instance):
-        return check_always_there(means, "the theory of detectable gaps")
-    return Instance(getattr(means, "means", means))
+        return check_always_there(means, "the theory of detectable gaps").rescaled()
+    return Instance(getattr(means, "means", means)).rescaled()
 
 
 def _scale(table: Array, c0: float, horizon: int | None) -> tuple[float, int]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from driftbandits._common.arrays import Array
+
+if TYPE_CHECKING:
+    from driftbandits._compile.player import Player
 
 
 class Snooze(NamedTuple):
@@ -46,6 +49,26 @@ class Belief(NamedTuple):
     window: int | None = None
     slope: Array | None = None
     crossing: Crossing | None = None
+
+
+def belief_of(player: Player, ahead: int = 0) -> Belief:
+    """What a played policy believes, or forecasts for so many steps ``ahead``, on the scale of the rewards."""
+    policy, taken = player.stage.policy, player.taken
+    found: Belief = policy.forecast(player.state, ahead) if ahead else policy.belief(player.state)
+    return rescaled(found, taken.zero, taken.unit) if taken.rescales else found
+
+
+def rescaled(belief: Belief, zero: float, unit: float) -> Belief:
+    """What is believed of rewards, where a policy believes it of (reward - zero)/unit.
+
+    >>> rescaled(Belief(np.array([0.25]), gap=0.5), 2.0, 8.0)[:3], rescaled(Belief(gap=0.5), 2.0, 8.0).gap
+    ((array([4.]), None, None), 4.0)
+    """
+    values = {name: getattr(belief, name) for name in ("estimate", "low", "high", "slope", "gap", "threshold")}
+    zeros = {"estimate": zero, "low": zero, "high": zero}
+    found = {name: zeros.get(name, 0.0) + unit * value for name, value in values.items() if value is not None}
+    snoozed = tuple(snooze._replace(gap=unit * snooze.gap) for snooze in belief.snoozed)
+    return belief._replace(snoozed=snoozed, **found)
 
 
 def gaussian_belief(mean: Array, deviation: Array) -> Belief:

@@ -21,12 +21,6 @@ def check_posterior(posterior: str, sigma: float) -> None:
 
 
 @kernel
-def success(reward: float, beta: int) -> float:
-    """What a Beta posterior adds to its successes: the reward, at least 0 and at most 1. A Gaussian takes any."""
-    return min(max(reward, 0.0), 1.0) if beta else reward
-
-
-@kernel
 def highest_beta(arms: Records, scale: float, rng: np.random.Generator) -> int:
     """The arm with the largest draw from Beta(1 + successes, 1 + failures); ``scale`` turns the sums into those."""
     best, best_draw = 0, -1.0

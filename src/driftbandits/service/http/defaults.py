@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from driftbandits.policies import AutoTS, AutoUCB, Policy, RoundRobin, Uniform
+from driftbandits._common.rewards import Rewards
+from driftbandits.policies import Policy
 from driftbandits.service.http import models
 
 UNIT = (0.0, 1.0)
-ANY_SCALE = (AutoTS, AutoUCB, RoundRobin, Uniform)
-"""Policies that learn the scale of rewards, or need none."""
 
 
 def declared(new: models.NewExperiment, policy: Policy) -> dict[str, Any]:
@@ -31,10 +30,10 @@ def declared(new: models.NewExperiment, policy: Policy) -> dict[str, Any]:
 def assumed_range(policy: Policy) -> tuple[float, float] | None:
     """The rewards that a policy is made for: from 0 to 1, unless it learns their scale or was told of another.
 
-    >>> from driftbandits import KalmanTS
+    >>> from driftbandits import AutoUCB, KalmanTS
     >>> assumed_range(AutoUCB()), assumed_range(KalmanTS(1e-3)), assumed_range(KalmanTS(1e-3, sigma=20))
     (None, (0.0, 1.0), None)
     """
     scales = [field for field in fields(policy) if field.name == "sigma"]  # type: ignore[arg-type]
-    told = any(getattr(policy, field.name) != field.default for field in scales)
-    return None if told or isinstance(policy, ANY_SCALE) else UNIT
+    told = any(getattr(policy, field.name) != field.default for field in scales) and not policy.rewards.rescaled
+    return None if told or policy.rewards is Rewards.REAL else UNIT
