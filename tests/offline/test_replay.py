@@ -217,7 +217,7 @@ def sticky(rows: int = 4_000) -> pl.DataFrame:
         (uniform_log, {"policies": {"x": db.AutoTS}}, "AutoTS is a class"),
         (uniform_log, {"policies": {"only 1": db.AutoTS()}}, "another name"),
         (uniform_log, {"policies": ["SnoozeIt"]}, "exactly 2 arms"),
-        (uniform_log, {"policies": ["KalmanTS"], "drift": 2.0}, r"drift must lie in \[0, 1\]"),
+        (uniform_log, {"policies": ["KalmanTS"], "drift": 2.0}, "drift must lie in"),
     ],
 )
 def test_a_log_that_cannot_answer(log: Callable[[], pl.DataFrame], options: Any, words: str) -> None:
