@@ -13,7 +13,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits import Rewards
-from driftbandits.live.decisions import Outcome
+from driftbandits.live.decisions import Outcome, amended
 from driftbandits.policies import POLICIES, make_policy
 from driftbandits.simulation.engine import Job
 from driftbandits.simulation.late import late_regret
@@ -377,3 +377,15 @@ def test_a_users_policy_declares_its_rewards() -> None:
     with pytest.raises(db.InputError, match=r"rewards of Declares must be one of db.Rewards, .* got 'coins'"):
         by_session(Declares("coins"), 0.5)
     by_session(Declares("REAL"), 3.0)
+
+
+def test_a_correction_that_only_a_later_policy_is_defined_for_can_be_folded() -> None:
+    session = db.Session(db.KLUCB(), ["a", "b"], clock=lambda: 1.0)
+    session.journal = []
+    session.tell(session.ask(), 0.5)
+    session.change(policy=db.AutoTS())
+    again = db.Session(db.KLUCB(), ["a", "b"], clock=lambda: 1.0)
+    for event in amended(session.journal, {1: 3.0}):
+        again.apply(event)
+    assert again.learnt == 1
+    assert again.belief().estimate[0] == 3.0  # type: ignore[index]
