@@ -86,7 +86,7 @@ def simulate(
     from driftbandits._common.checks import check_drift
     from driftbandits._common.plotting import figure_ending, save_figure
     from driftbandits.instances import noise as noises
-    from driftbandits.simulation.fitting import usual_noise
+    from driftbandits.simulation.requirements import usual_noise
     from driftbandits.simulation.simulate import simulate
 
     if plot is not None:

@@ -16,7 +16,7 @@ from driftbandits.instances import FAMILIES
 from driftbandits.instances.base import Instance, check_instance
 from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.simulation.engine import NOISE, stream
-from driftbandits.simulation.fitting import check_noise_fits, usual_noise
+from driftbandits.simulation.requirements import check_noise_fits, usual_noise
 
 with needs("gym", "driftbandits.interop.gym"):
     import gymnasium

@@ -19,7 +19,7 @@ from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.changing import Played, first_arms, play_steps, rehearse_change
 from driftbandits.simulation.events import EventLog
-from driftbandits.simulation.fitting import check_fits
+from driftbandits.simulation.requirements import check_fits
 
 COMPILED_CHUNK = 1 << 18
 INTERPRETED_CHUNK = 1 << 10

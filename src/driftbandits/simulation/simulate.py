@@ -22,9 +22,9 @@ from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.policies.registry import make_policy, name_policies
 from driftbandits.simulation.engine import Job, play_all
-from driftbandits.simulation.fit import warn_of_misfits, warn_of_round_robin
-from driftbandits.simulation.fitting import usual_noise
+from driftbandits.simulation.misfits import warn_of_misfits, warn_of_round_robin
 from driftbandits.simulation.parquet import Runs, read_runs, write_runs
+from driftbandits.simulation.requirements import usual_noise
 from driftbandits.simulation.result import Simulation, assemble, describe_simulation
 
 MOST_CHECKPOINTS = 100_000

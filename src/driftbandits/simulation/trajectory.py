@@ -17,7 +17,7 @@ from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.policies.registry import make_policy
 from driftbandits.simulation.changing import first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
-from driftbandits.simulation.fitting import check_fits, usual_noise
+from driftbandits.simulation.requirements import check_fits, usual_noise
 
 
 class Trajectory(NamedTuple):

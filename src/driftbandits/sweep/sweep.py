@@ -21,7 +21,7 @@ from driftbandits._common.progress import step_bar
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies.registry import short_horizon
 from driftbandits.simulation.changing import check_arms_on
-from driftbandits.simulation.fit import SNOOZING, misfit
+from driftbandits.simulation.misfits import SNOOZING, misfit
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
