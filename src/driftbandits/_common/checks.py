@@ -234,7 +234,7 @@ def check_names(name: str, values: Sequence[str]) -> list[str]:
         raise InputError(f"{name} must be a list of different names, such as ['red', 'blue']; got {shown(values)}")
     looks: dict[str, str] = {}
     for each in names:
-        check_name(name, each)
+        check_name(f"{name} must be names", each)
         other = looks.setdefault(look_of(each), each)
         if other != each:
             raise InputError(f"{name} must be names that look different; got {other!a} and {each!a}")
@@ -242,25 +242,25 @@ def check_names(name: str, values: Sequence[str]) -> list[str]:
 
 
 def check_name(what: str, name: Any) -> str:
-    """A name that a person can read and type, on one line.
+    """A name that a person can read and type, on one line; ``what`` begins the error.
 
-    >>> check_name("arms", "red ")
+    >>> check_name("arms must be names", "red ")
     Traceback (most recent call last):
-    driftbandits.errors.InputError: arms must be names without spaces at their ends; got 'red '
+    driftbandits.errors.InputError: arms must be names without spaces at the ends; got 'red '
     """
     if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME:
-        raise InputError(f"{what} must be names of 1 to {LONGEST_NAME} characters; got {shown(name)}")
+        raise InputError(f"{what} of 1 to {LONGEST_NAME} characters; got {shown(name)}")
     if name.isascii() and name.isprintable() and name == name.strip():  # as most are
         return name
     if wrong := [each for each in name if unicodedata.category(each) in UNSEEN or each in INVISIBLE] or (
         [] if look_of(name) else [name[0]]
     ):
         raise InputError(
-            f"{what} must be names of characters that can be seen, on one line; got {ascii(name)[:LONGEST_SHOWN]}, "
+            f"{what} of characters that can be seen, on one line; got {ascii(name)[:LONGEST_SHOWN]}, "
             f"which has {wrong[0]!a}: leave it out"
         )
     if name != name.strip():
-        raise InputError(f"{what} must be names without spaces at their ends; got {ascii(name)[:LONGEST_SHOWN]}")
+        raise InputError(f"{what} without spaces at the ends; got {ascii(name)[:LONGEST_SHOWN]}")
     return name
 
 

@@ -103,7 +103,7 @@ class Session:
         self.timeout, self.sticky = checks.check_timeout(timeout), checks.check_sticky(sticky)
         self.reward_range = checks.check_range("reward_range", reward_range)
         self.default_reward = check_default_for(policy, default_reward, self.reward_range)
-        self.explore, self.name = checks.check_share("explore", explore), checks.check_name("name", name)
+        self.explore, self.name = checks.check_share("explore", explore), checks.check_name("name must be a text", name)
         self.remember = checks.check_whole("remember", remember, 0)
         self.unit_key = check_key(unit_key)
         self.clock, self._usual_clock = check_clock(clock), clock is None

@@ -11,9 +11,10 @@ PLAIN = {
     "missing": "is required, and is missing",
     "extra_forbidden": "is no field of this request: the reference at /docs lists them",
     "string_pattern_mismatch": "must match the pattern {pattern}",
-    "too_short": "must have at least {min_length} item(s)",
-    "string_too_short": "must have at least {min_length} character(s)",
+    "too_short": "must not be empty",
+    "string_too_short": "must not be empty",
     "dict_type": "must be an object",
+    "model_type": "must be an object",
     "model_attributes_type": "must be an object",
     "list_type": "must be a list",
     "tuple_type": "must be a list",
@@ -54,7 +55,8 @@ def _line(found: Any) -> str:
     where = ".".join(str(part) for part in found["loc"] if part != "body")
     got = shown(found.get("input"))
     if found["type"] in PLAIN:
-        said = PLAIN[found["type"]].format(**found.get("ctx", {}))
+        limits = {name: f"{n:g}" if isinstance(n, float) else n for name, n in found.get("ctx", {}).items()}
+        said = PLAIN[found["type"]].format(**limits)
         return f"{where or 'the body'} {said}" + (f"; got {got}" if found["type"] != "missing" else "")
     said = _lowered(found["msg"].removeprefix("Value error, "))  # our own, which may say what it got
     got = "" if "; got " in said else f"; got {got if len(got) < 80 else got[:77] + '...'}"
