@@ -136,9 +136,9 @@ class _Page:
         error: Exception | None = None
         with contextlib.redirect_stdout(output):
             try:
-                exec(compile(tree, "page", "exec"), self.names)
+                exec(compile(tree, "page", "exec", dont_inherit=True), self.names)
                 if isinstance(last, ast.Expr):
-                    self.value(eval(compile(ast.Expression(last.value), "page", "eval"), self.names))
+                    self.value(eval(compile(ast.Expression(last.value), "page", "eval", dont_inherit=True), self.names))
             except Exception as raised:
                 error = raised
         if error is not None and not raises:

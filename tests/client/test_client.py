@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,11 +52,12 @@ def test_the_verbs_of_a_session(client: Client, tmp_path: Path) -> None:
 
 
 def test_the_exceptions_of_a_session(client: Client) -> None:
-    hasty = client.open("hasty", arms=["red", "blue"], timeout=1e-6)
-    client.open("hasty", arms=("red", "blue"), policy="AutoTS", timeout=1e-6)  # it is there, and the same
+    hasty = client.open("hasty", arms=["red", "blue"], timeout=1e-3)
+    client.open("hasty", arms=("red", "blue"), policy="AutoTS", timeout=1e-3)  # it is there, and the same
     with pytest.raises(InputError, match=r"arms=\['red', 'blue'\]; got \['red', 'green'\]"):
         client.open("hasty", arms=["red", "green"])
     hasty.ask()
+    time.sleep(0.002)
     with pytest.raises(UnknownDecisionError, match="hasty-9"):
         hasty.tell("hasty-9", 1.0)
     with pytest.raises(ExpiredError):

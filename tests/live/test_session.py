@@ -87,7 +87,7 @@ def test_whole_histories(
                 steps = luck.permutation(open_steps)[:how].tolist()
                 rewards = [(int(step), float(luck.random())) for step in steps]
             else:
-                rewards = [(step, value / 2) for step, value in how]
+                rewards = [(step, value / 3) for step, value in how]
             outcomes = session.tell_many([(f"d-{step}", reward) for step, reward in rewards])
             assert [outcome.value for outcome in outcomes] == twin.tell(clock.now, rewards)
         assert session.learnt == twin.learnt

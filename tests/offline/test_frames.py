@@ -62,7 +62,7 @@ def test_equal_times_keep_their_order() -> None:
     [
         (ROWS, {"arms": "arm"}, "columns maps step, arm, reward and probability to the log's names; got 'arms'"),
         (ROWS, {"arm": "variant"}, "has no column 'variant'; its columns: step, arm, reward, probability"),
-        ({"arm": ["a"]}, None, "no column 'step'.*columns= to say what it calls them"),
+        ({"arm": ["a"]}, None, "no column 'step'.*say what it calls them, as in columns="),
         ({**ROWS, "step": ["2026-01-01", "soon", "2026-01-02", "2026-01-03"]}, None, "'step' must be a number"),
         ([1, 2], None, r"a log is a file or a data frame; got \[1, 2\]"),
     ],

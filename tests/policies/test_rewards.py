@@ -243,9 +243,9 @@ def test_a_session_with_a_range_is_one_that_is_told_rewards_rescaled_by_hand(nam
 def test_snapshot_and_log_of_a_session_that_rescales(name: str) -> None:
     """It is folded from its log and restored from its snapshot bit for bit, also when range and policy change."""
     policy = policy_of(name)
-    session = db.Session(policy, ["a", "b"], reward_range=RANGE, clock=lambda: 5.0)
+    session = db.Session(policy, ["a", "b"], reward_range=RANGE, unit_key="k", clock=lambda: 5.0)
     session.journal = []
-    folded = db.Session(policy, ["a", "b"], reward_range=RANGE, clock=lambda: 5.0)
+    folded = db.Session(policy, ["a", "b"], reward_range=RANGE, unit_key="k", clock=lambda: 5.0)
 
     def play(steps: int) -> None:
         for reward in rewards_for(steps, session.step):
@@ -260,7 +260,7 @@ def test_snapshot_and_log_of_a_session_that_rescales(name: str) -> None:
     session.change(policy=db.KLUCB(), reward_range=(-2.0, 6.0))
     play(60)
     # What was noted before the snapshot is played again by the same calls.
-    again = db.Session(policy, ["a", "b"], reward_range=RANGE, clock=lambda: 5.0)
+    again = db.Session(policy, ["a", "b"], reward_range=RANGE, unit_key="k", clock=lambda: 5.0)
     again.journal = []
     session, kept = again, session
     play(60)

@@ -25,7 +25,7 @@ def refusal(given: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"port": 99_999}, "port: input should be less than or equal to 65535; got 99999"),
+        ({"port": 99_999}, "port must be at most 65535; got 99999"),
         ({"port": "tcp://10.0.0.1:8000"}, "enableServiceLinks: false in the pod's spec; got 'tcp://10.0.0.1:8000'"),
         ({"keep": "5parsecs"}, "keep: a time is a number and s, m, h, d or w, as in 90d, or forever; got '5parsecs'"),
         ({"root_path": "bandits/"}, "root_path: a path begins with a slash and ends without one, as in /bandits; got"),

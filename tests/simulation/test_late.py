@@ -75,7 +75,7 @@ def test_it_is_what_a_session_does(name: str) -> None:
 
 
 def test_without_delays_it_is_simulate_and_compiled_is_interpreted() -> None:
-    policies = {"any order": AutoTS(), "in turn": Doubling(GLRUCB(20))}
+    policies = {"any order": AutoTS(), "in turn": Doubling(GLRUCB(20, test="gaussian"))}
     usual = simulate(policies, INSTANCE, Gaussian(0.5), runs=2, seed=3, workers=1, progress=False)
     found = late_regret(policies, INSTANCE, Gaussian(0.5), runs=2, seed=3, workers=2)
     for name, policy in policies.items():

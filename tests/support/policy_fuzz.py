@@ -121,7 +121,7 @@ def online(policy: Any, n_arms: int, steps: int, rewards: Stream, seed: int) -> 
 def in_session(policy: Any, n_arms: int, steps: int, rewards: Stream, seed: int) -> Any:
     luck, names = random.Random(seed), [f"arm {arm}" for arm in range(n_arms)]
     chances = luck.choice([0.0, 0.0, 0.3])
-    session = db.Session(policy, arms=names, seed=seed, explore=chances, clock=lambda: 0.0)
+    session = db.Session(policy, arms=names, seed=seed, explore=chances, unit_key="k", clock=lambda: 0.0)
     waiting: list[Any] = []
     arms, pulls = [], [0] * n_arms
     while session.step < steps:

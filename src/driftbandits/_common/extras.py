@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 from driftbandits.errors import MissingExtraError
 
@@ -23,3 +24,10 @@ def needs(extra: str, what: str) -> Iterator[None]:
         raise MissingExtraError(
             f"{what} needs {error.name}: pip install 'driftbandits[{extra}]'", name=error.name
         ) from None
+
+
+def check_installed(extra: str, what: str, *packages: str) -> None:
+    """Raise MissingExtraError if a package is not installed, without importing any."""
+    for name in packages:
+        if find_spec(name) is None:
+            raise MissingExtraError(f"{what} needs {name}: pip install 'driftbandits[{extra}]'", name=name)

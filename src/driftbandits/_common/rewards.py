@@ -100,7 +100,7 @@ def taken_by(policy: Any, reward_range: tuple[float, float] | None = None, *, si
 
 
 DECLARE = "declare reward_range=(low, high), and rewards are rescaled to [0, 1]"
-DECLARE_MEANS = "declare reward_range=(low, high) of the instance (--reward-range LOW HIGH), and rewards are rescaled to [0, 1]"
+DECLARE_MEANS = "declare reward_range=(low, high) of the instance (--reward-range LOW HIGH) to rescale them to [0, 1]"
 STAY = "give rewards on that scale, or declare a wider reward_range"
 OTHER_NOISE = "take noise that stays there, such as Bernoulli()"
 

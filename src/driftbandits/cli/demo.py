@@ -21,6 +21,9 @@ def demo(*, port: Port = 8000, browser: bool = True) -> None:
     browser
         Open the dashboard in the browser, if there is a display.
     """
+    from driftbandits._common.extras import check_installed, needs
+
+    check_installed("client,serve", "the demo", "httpx", "sqlalchemy", "uvicorn")
     wanted, port = port, _free(port)
     url = f"http://127.0.0.1:{port}"
     taken = f" (port {wanted} is taken)" if wanted not in (0, port) else ""
@@ -30,8 +33,6 @@ def demo(*, port: Port = 8000, browser: bool = True) -> None:
     import threading
     import webbrowser
     from pathlib import Path
-
-    from driftbandits._common.extras import needs
 
     with needs("client,serve", "the demo"):
         from driftbandits.cli.visitors import run_visitors

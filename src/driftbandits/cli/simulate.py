@@ -86,6 +86,7 @@ def simulate(
     from driftbandits._common.checks import check_drift
     from driftbandits._common.plotting import figure_ending, save_figure
     from driftbandits.instances import noise as noises
+    from driftbandits.research.league.matches import shape
     from driftbandits.simulation.requirements import usual_noise
     from driftbandits.simulation.simulate import simulate
 
@@ -96,7 +97,7 @@ def simulate(
         raise InputError(f"{instance} is the instance: name policies after it, as in simulate {instance} UCB1")
     settings = read_settings(set or (), [instance, *names])
     built = read_instance(instance, settings.pop(instance), reward_range)
-    known = {} if drift is None else {"drift": check_drift(drift)}
+    known: dict[str, Any] = {**shape(noise == "gaussian")} | ({} if drift is None else {"drift": check_drift(drift)})
     if policy:
         policies = {name: _made(name, built, known, settings[name]) for name in names}
         note = ""

@@ -36,12 +36,11 @@ class Oracle(Policy):
     def init(self, n_arms: int) -> OracleState:
         self.check_arms(n_arms)
         try:
-            given = np.array(self.best_arms)
-            best = given.astype(np.int64)  # a copy: a State owns its memory
-        except (TypeError, ValueError, OverflowError):
-            given = best = np.empty(0, np.int64)
-        whole = given.dtype.kind in "iu" and best.ndim == 1
-        if not whole or len(best) == 0 or best.min() < 0 or best.max() >= n_arms:
+            given = np.array(self.best_arms)  # a copy: a State owns its memory
+        except ValueError:  # rows of different lengths
+            given = np.empty(0)
+        best = given.astype(np.int64) if given.dtype.kind in "iu" and given.ndim == 1 else np.empty(0, np.int64)
+        if len(best) == 0 or best.min() < 0 or best.max() >= n_arms:
             raise InputError(
                 f"best_arms must be a list of arms in 0..{n_arms - 1}, one a step: give instance.best_arm; "
                 f"got {shown(self.best_arms)}"

@@ -51,7 +51,7 @@ def detection_delays(result: Simulation) -> pl.DataFrame:
 
     >>> from driftbandits import GLRUCB, Instance, simulate
     >>> instance = Instance([[0.1, 0.2]] * 2_000 + [[0.9, 0.2]] * 2_000)
-    >>> delays = detection_delays(simulate({"GLR": GLRUCB(4_000)}, instance, runs=5, events=True))
+    >>> delays = detection_delays(simulate({"GLR": GLRUCB(4_000, test="gaussian")}, instance, runs=5, events=True))
     >>> delays["change"].unique().to_list(), delays["delay"].null_count()
     ([2000], 0)
     """
