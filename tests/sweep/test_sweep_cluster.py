@@ -27,7 +27,7 @@ runs = 300
 [grid]
 policy = ["RoundRobin", "SWUCBSharp"]
 instance = "toggling"
-horizon = [1_000, 100_000]
+horizon = [1_000, 500_000]
 """
 
 
