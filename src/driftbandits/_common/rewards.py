@@ -103,6 +103,7 @@ DECLARE = "declare reward_range=(low, high), and rewards are rescaled to [0, 1]"
 DECLARE_MEANS = "declare reward_range=(low, high) of the instance (--reward-range LOW HIGH) to rescale them to [0, 1]"
 STAY = "give rewards on that scale, or declare a wider reward_range"
 OTHER_NOISE = "take noise that stays there, such as Bernoulli()"
+OWN_NOISE = "take noise that stays there: one of your own, or Bernoulli() where means lie in [0, 1]"
 
 
 def not_taken(

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
-from driftbandits._common.rewards import OTHER_NOISE, not_taken, taken_by
+from driftbandits._common.rewards import OTHER_NOISE, OWN_NOISE, not_taken, taken_by
 from driftbandits._compile.entries import entry
 from driftbandits._compile.faults import compile_fault, kernel_fault
 from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, is_ours
@@ -315,7 +315,7 @@ class Player:
                     f"rewards must be finite and at most {LARGEST_REWARD:g} in size"
                 )
             got = f"{reward:.6g} at step {step:,}, which {shown(others[0])} drew"
-            raise not_taken(self.policy, self.reward_range, got, undeclared=OTHER_NOISE, declared=OTHER_NOISE)
+            raise not_taken(self.policy, self.reward_range, got, undeclared=OTHER_NOISE, declared=OWN_NOISE)
 
 
 def _check_policy(policy: Any) -> None:

@@ -375,14 +375,16 @@ def _checked(means: Any) -> Array:
         first = [int(place[0]) for place in np.nonzero(np.atleast_2d(np.ma.getmaskarray(means)))]
         where = f"arm {first[1]} at step {first[0] + 1}"
         raise InputError(f"every mean must be known; {where} is masked: fill it, or cut it off")
-    if getattr(getattr(means, "dtype", None), "kind", "") == "c":
-        raise InputError(f"means must be real numbers; got complex ones, {shown(means)}: give their real parts")
     try:
-        table = np.array(means, dtype=np.float64, order="C")  # a copy: the caller may go on changing theirs
+        is_complex = np.iscomplexobj(means)
+        # A copy: the caller may go on changing theirs.
+        table = means if is_complex else np.array(means, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"means must be a table of numbers, one row a step, all rows of one length; got {shown(means)}"
         ) from error
+    if is_complex:
+        raise InputError(f"means must be real numbers; got complex ones, {shown(means)}: give their real parts")
     if table.ndim != 2:
         raise InputError(f"means must have two axes, (steps, arms); got shape {table.shape}")
     if table.shape[0] < 1:

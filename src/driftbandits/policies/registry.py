@@ -46,14 +46,14 @@ def policy_for(instance: Instance, make: Callable[..., Any], told: dict[str, Any
     """The policy that ``make`` makes of what its instance has ``told`` it and of what else was ``given``.
 
     One that learns rewards rescaled from the instance's ``reward_range`` is told the drift on that scale, as all its
-    parameters are; others that of the means.
+    parameters are, and at most 1; others that of the means.
 
     >>> money = Instance([[20.0, 30.0], [21.0, 30.0]], reward_range=(0, 100))
     >>> [policy_for(money, made, told_by(money, ["drift"]), {}).drift for made in (policies.DUCB, policies.KalmanTS)]
     [0.01, 1.0]
     """
-    if "drift" in told and instance.unit != 1.0:
-        made = make(**{**told, "drift": told["drift"] / instance.unit}, **given)
+    if "drift" in told and (instance.unit != 1.0 or told["drift"] > 1.0):
+        made = make(**{**told, "drift": min(1.0, told["drift"] / instance.unit)}, **given)
         if rewards_of(made).rescaled:
             return made
     return make(**told, **given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftbandits._common.rewards import DECLARE_MEANS, OTHER_NOISE, Rewards, not_taken, rewards_of
+from driftbandits._common.rewards import DECLARE_MEANS, OTHER_NOISE, OWN_NOISE, Rewards, not_taken, rewards_of
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian, Noise
@@ -21,7 +21,7 @@ def check_fits(policy: Any, instance: Instance, noise: Noise) -> None:
         raise not_taken(policy, None, got, undeclared=DECLARE_MEANS)
     if kind is Rewards.UNIT and isinstance(noise, Gaussian) and noise.sigma > 0:
         got = f"{noise!r}, whose rewards have no limits"
-        raise not_taken(policy, instance.reward_range, got, undeclared=OTHER_NOISE, declared=OTHER_NOISE)
+        raise not_taken(policy, instance.reward_range, got, undeclared=OTHER_NOISE, declared=OWN_NOISE)
 
 
 def usual_noise(instance: Instance) -> Noise:

@@ -20,8 +20,8 @@ from driftbandits._common.notebook import html_table, written
 from driftbandits._common.progress import step_bar
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies.registry import short_horizon
-from driftbandits.simulation.changing import check_arms_on
 from driftbandits.simulation.misfits import SNOOZING, misfit
+from driftbandits.simulation.requirements import check_fits
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
 from driftbandits.sweep.cells import Cell
@@ -113,7 +113,6 @@ class Sweep:
                     policy = cell.make_policy(instance)
                     n_arms = instance.n_arms
                     policy.check_arms(n_arms) if hasattr(policy, "check_arms") else policy.init(n_arms)
-                    check_arms_on(policy, instance)
                     if cell.policy in SNOOZING and not cell.fresh_instance and horizon * n_arms <= MOST_LOOKED_AT:
                         if cell.instance_key not in whole:
                             whole[cell.instance_key] = cell.instance()
@@ -122,7 +121,9 @@ class Sweep:
                     elif "horizon" in cell.policy_arguments:
                         unfit.append(short_horizon(policy, horizon))
                     kind = "noise"
-                    cell.make_noise()
+                    noise = cell.make_noise()
+                    kind = "policy"
+                    check_fits(policy, instance, noise)
                 except (InputError, TypeError, ValueError, AttributeError) as error:
                     raise self._blamed(cell, kind, error) from error
                 horizons.append(horizon)
