@@ -59,7 +59,7 @@ for file in sorted(folder.glob("*.session")):
         print(file.name, error, sep=": ")
 table = db.instances.table
 loads = {"bomb.npz": table, "table.parquet": table, "bomb.csv": table, "sweep": read}
-loads["runs.parquet"] = db.Simulation.load
+loads |= {"runs.parquet": db.Simulation.load, "log.parquet": db.replay}
 for name, load in loads.items():
     try:
         load(folder / name)
@@ -146,7 +146,8 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pl.DataFrame({"a": [1]}).write_parquet(folder / "small.parquet")
     column = pl.LazyFrame({"red": np.zeros(2_000_000), "blue": np.zeros(2_000_000)})
     pl.concat([column] * (HUGE // 32_000_000 + 1)).sink_parquet(folder / "table.parquet")
-    (folder / "runs.parquet").write_bytes((folder / "table.parquet").read_bytes())
+    for name in ("runs.parquet", "log.parquet"):
+        (folder / name).write_bytes((folder / "table.parquet").read_bytes())
     sweep = db.Sweep({"policy": "RoundRobin", "instance": "toggling", "horizon": 50}, runs=2)
     sweep.run(folder / "sweep", progress=False)
     (folder / "sweep" / "part-000007.parquet").write_bytes((folder / "table.parquet").read_bytes())
@@ -161,7 +162,7 @@ def test_bombs_are_refused_and_the_memory_stays_small(bombs: Path) -> None:
     refused = dict(line.split(": ", 1) for line in said)
     assert set(refused) == {
         *(f"{name}.session" for name in ("deflated", "lying", "nothing", "recipe", "wide")),
-        *("bomb.npz", "table.parquet", "bomb.csv", "runs.parquet", "sweep"),
+        *("bomb.npz", "table.parquet", "bomb.csv", "runs.parquet", "log.parquet", "sweep"),
     }
     size = (bombs / "deflated.session").stat().st_size
     assert f"more than the limit of {size:,}: restore takes" in refused["deflated.session"]
@@ -172,7 +173,7 @@ def test_bombs_are_refused_and_the_memory_stays_small(bombs: Path) -> None:
     assert "would expand to 1,300,000,000 bytes, more than the limit of 536,870,912" in refused["recipe.session"]
     assert "would expand to 1,300,000,128 bytes" in refused["bomb.npz"]
     assert "it is compressed: expand it first" in refused["bomb.csv"]
-    for name in ("table.parquet", "runs.parquet", "sweep"):
+    for name in ("table.parquet", "runs.parquet", "log.parquet", "sweep"):
         assert "more than the limit of 536,870,912" in refused[name]
     assert float(grown) < ROOM
 

@@ -152,6 +152,12 @@ def test_rivers_arms_must_stay() -> None:
         policy.pull(["red", "green"])
 
 
+def test_rivers_arms_are_in_a_fixed_order() -> None:
+    for arms in ({"red", "blue"}, frozenset(["red", "blue"]), {"red": 0, "blue": 1}.keys()):
+        with pytest.raises(db.InputError, match="must be a list, in a fixed order; got a"):
+            to_river(db.UCB1()).pull(arms)
+
+
 def test_the_page_runs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "interop.md").read_text(encoding="utf-8")
     found: dict[str, Any] = {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
@@ -10,6 +12,10 @@ from driftbandits.errors import InputError
 
 FARTHEST = 4.5
 """Nine standard deviations of 1/2. Noise that is 1/2-sub-Gaussian goes farther with a probability of 3e-18 per step."""
+USUAL_SIGMA = 0.5
+"""No rewards in [0, 1] have a larger standard deviation."""
+MOST_EXCESS = 12.0 * math.log(10.0)
+"""The sum beyond [0, 1] that such noise passes with a probability of 1e-12 per step: see ``Excess``."""
 
 
 class Rewards(enum.Enum):
@@ -29,6 +35,14 @@ class Rewards(enum.Enum):
     SCALED = "rewards in [0, 1], or 1/2-sub-Gaussian around means in [0, 1]"
     SIGMA = "any rewards, with noise of standard deviation sigma at most"
     REAL = "any rewards"
+
+    @classmethod
+    def for_sigma(cls, sigma: float) -> Rewards:
+        """What a policy with a parameter sigma is defined for: any rewards if it was told another than 1/2.
+
+        With 1/2, which nobody need have chosen, they must be of the scale on which it is right.
+        """
+        return cls.SCALED if sigma == USUAL_SIGMA else cls.SIGMA
 
     @property
     def rescaled(self) -> bool:
@@ -74,6 +88,40 @@ def rewards_of(policy: Any) -> Rewards:
             f"rewards of {type(policy).__name__} must be one of db.Rewards, such as Rewards.UNIT; got {shown(found)}"
         )
     return found
+
+
+class Excess:
+    """How far a policy's rewards went beyond [0, 1] together, where each alone might be noise around a mean in it.
+
+    If noise is 1/2-sub-Gaussian around means of at most 1, E exp(r - 1) <= exp(1/8). So by Ville's inequality the sum
+    of r - 9/8, from any given reward on, ever exceeds ``MOST_EXCESS`` with a probability of 1e-12 at most. The largest
+    of these sums is max(0, itself before + r - 9/8), as in Page's test; likewise below 0. Rewards in [0, 1] are always
+    taken; a reward that would make a sum too large is not.
+
+    >>> ratings = Excess()
+    >>> ratings.add([4.0] * 9)
+    >>> ratings.narrowed((-4.5, 5.5))
+    (-4.5, 2.881021115928548)
+    """
+
+    def __init__(self) -> None:
+        self.above = self.below = 0.0
+
+    def narrowed(self, limits: tuple[float, float]) -> tuple[float, float]:
+        """The least and the largest reward that can be taken now, of those within the limits."""
+        low, high = limits
+        return max(low, self.below - MOST_EXCESS - 0.125), min(high, MOST_EXCESS - self.above + 1.125)
+
+    def add(self, rewards: Iterable[float]) -> None:
+        """These were taken."""
+        for reward in rewards:
+            self.above = max(0.0, self.above + reward - 1.125)
+            self.below = max(0.0, self.below - reward - 0.125)
+
+
+def excess_for(policy: Any, reward_range: tuple[float, float] | None) -> Excess | None:
+    """To watch the rewards of a run; None where the limits alone say which are taken."""
+    return Excess() if reward_range is None and rewards_of(policy) is Rewards.SCALED else None
 
 
 def range_for(policy: Any, reward_range: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -123,15 +171,22 @@ def not_taken(
         return InputError(f"rewards are between {low:g} and {high:g}, as reward_range declares; got {got}: {declared}")
     kind, name = rewards_of(policy), type(policy).__name__
     form = next((field for field in ("kl", "posterior", "test") if hasattr(policy, field)), None)
-    other = f'{name}({form}="gaussian") or ' if form is not None and kind is Rewards.UNIT else ""
+    gaussian = undeclared == OTHER_NOISE and form is not None and kind is Rewards.UNIT
+    other = f'{name}({form}="gaussian") or ' if gaussian else ""
     return InputError(
         f"{name} is defined for {kind.value}; got {got}: {undeclared}; or take {other}a policy for any rewards, "
         "such as AutoTS()"
     )
 
 
-def check_taken(policy: Any, reward_range: tuple[float, float] | None, reward: float, got: str) -> None:
-    """Raise InputError if a run of this policy does not take a reward; ``got`` describes it."""
-    low, high, _, _ = taken_by(policy, reward_range)
-    if not low <= reward <= high:
-        raise not_taken(policy, reward_range, got)
+def first_not_taken(policy: Any, reward_range: tuple[float, float] | None, rewards: Sequence[float]) -> int | None:
+    """Which of these rewards a run of this policy would not take, if any."""
+    low, high = usual = taken_by(policy, reward_range)[:2]
+    excess = excess_for(policy, reward_range)
+    for index, reward in enumerate(rewards):
+        if not low <= reward <= high:
+            return index
+        if excess is not None:
+            excess.add([reward])
+            low, high = excess.narrowed(usual)
+    return None

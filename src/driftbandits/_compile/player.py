@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, shown
-from driftbandits._common.rewards import OTHER_NOISE, OWN_NOISE, not_taken, taken_by
+from driftbandits._common.rewards import OTHER_NOISE, OWN_NOISE, excess_for, not_taken, taken_by
 from driftbandits._compile.entries import entry
 from driftbandits._compile.faults import compile_fault, kernel_fault
 from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, is_ours
@@ -90,6 +90,7 @@ class Player:
         _check_policy(policy)
         self.reward_range, self.taken = reward_range, taken_by(policy, reward_range, simulated=simulated)
         """``taken``: which rewards the run takes, and what the policy learns of them."""
+        self._excess = None if simulated else excess_for(policy, reward_range)
         self.policy, self.n_arms, self.ahead = policy, n_arms, ahead
         self.mode: Mode = mode or usual_mode(policy)
         self._grows = isinstance(policy, Compiled)
@@ -228,12 +229,17 @@ class Player:
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""
-        if not self._takes(reward):
+        low, high = limits = self.taken[:2]
+        if self._excess is not None:
+            low, high = self._excess.narrowed(limits)
+        if not low <= reward <= high:
             raise self._not_taken(reward, self.step + 1)
         with self._lock:
             self.play(make_update, arm, self.taken.learnt(reward))
             self.step += 1
             self.room()
+        if self._excess is not None:
+            self._excess.add([reward])
 
     def update_many(self, pulls: list[tuple[int, float]]) -> None:
         """Learn from pulls, (arm, reward), one after the other."""

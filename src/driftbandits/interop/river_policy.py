@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from river.bandit.base import Policy as RiverBase
@@ -22,6 +23,8 @@ class RiverPolicy(RiverBase):  # type: ignore[misc]
         self._online: Online | None = None
 
     def _pull(self, arm_ids: list[Any]) -> Any:
+        if isinstance(arm_ids, AbstractSet):
+            raise InputError(f"the arms of a pull must be a list, in a fixed order; got a {type(arm_ids).__name__}")
         if self._online is None:
             self._online = Online(self.policy, len(arm_ids), self.seed, reward_range=self.reward_range)
             self._arms = list(arm_ids)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.checks import shown
-from driftbandits._common.rewards import range_for
+from driftbandits._common.rewards import excess_for, range_for
 from driftbandits._compile.loops import make_select_many, make_update_many
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
@@ -64,6 +64,8 @@ class Learner:
         self.policy, self.seed, self.explore, self.era = policy, seed, explore, era
         self.reward_range = range_for(policy, reward_range)
         """What rewards are rescaled from; None if the policy learns them as they are."""
+        self.excess = excess_for(policy, reward_range)
+        """Of the rewards that were told since it was made or restored; no part of what it learns."""
         self.stream = StepStream(seed)
         self.recent: deque[tuple[int, int, float]] = deque(maxlen=RECENT)
         """The last rewards of all arms, as they came."""

@@ -138,8 +138,9 @@ class Session:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the largest reward: those declared, or else those that the policy is defined for."""
-        return self.reward_range or rewards_of(self.policy).limits
+        """The least and the largest reward: those declared, or else those that the policy is defined for by now."""
+        limits, excess = self.reward_range or rewards_of(self.policy).limits, self._learner.excess
+        return limits if excess is None else excess.narrowed(limits)
 
     @property
     def open(self) -> int:
@@ -248,6 +249,8 @@ class Session:
         now = self._settled_now()
         outcomes, told = outcomes_of(self, pairs_of(rewards), now)
         apply_rewards(self, told, told.values())
+        if self._learner.excess is not None:
+            self._learner.excess.add(event.reward for event in told.values())
         return outcomes
 
     def settle(self, most: int | None = None) -> list[Settled]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import check_default, check_range, check_share, check_sticky, check_timeout, shown
-from driftbandits._common.rewards import check_taken, range_for
+from driftbandits._common.rewards import first_not_taken, not_taken, range_for
 from driftbandits.errors import InputError
 from driftbandits.live.arms import apply_arm, apply_traffic
 from driftbandits.live.decisions import (
@@ -76,8 +76,12 @@ def _changed(
     check_default_for(policy, default, limits)
     scale = range_for(policy, limits)
     if policy != session.policy or scale != session._learner.reward_range:
-        for step, _, reward in session._learner.recent:
-            check_taken(policy, scale, reward, f"{reward:.6g} for '{session.name}-{step}', which it would learn again")
+        recent = list(session._learner.recent)
+        wrong = first_not_taken(policy, scale, [reward for _, _, reward in recent])
+        if wrong is not None:
+            step, _, reward = recent[wrong]
+            got = f"{reward:.6g} for '{session.name}-{step}', which it would learn again"
+            raise not_taken(policy, scale, got)
     return Changed(timeout, None if default is None else float(default), limits, session._now())
 
 
@@ -98,8 +102,8 @@ def check_policy(policy: Any) -> Policy:
 
 def check_default_for(policy: Policy, reward: Any, limits: tuple[float, float] | None) -> Any:
     """What a policy learns in place of a reward that never came: a reward that it is defined for, or None."""
-    if check_default(reward, limits) is not None:
-        check_taken(policy, limits, reward, f"default_reward={shown(reward)}")
+    if check_default(reward, limits) is not None and first_not_taken(policy, limits, [reward]) is not None:
+        raise not_taken(policy, limits, f"default_reward={shown(reward)}")
     return reward
 
 

@@ -21,7 +21,7 @@ from driftbandits._common.checks import (
     is_reward,
     shown,
 )
-from driftbandits._common.rewards import check_taken, rewards_of
+from driftbandits._common.rewards import first_not_taken, not_taken, rewards_of
 from driftbandits._common.threads import cores, in_threads
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.offline.estimators import Replayer, fixed_choices
@@ -145,9 +145,9 @@ def _learners(
             raise InputError(f"{name!r} is what the result calls something else: give the policy another name")
     learners = {name: policy for name, policy in named.items() if not isinstance(policy, Uniform)}
     for policy in learners.values():
-        for index in (int(rows.rewards.argmax()), int(rows.rewards.argmin())):
-            reward = float(rows.rewards[index])
-            check_taken(policy, limits, reward, f"{reward:.6g} for {rows.names[rows.arms[index]]!r} in the log")
+        if (wrong := first_not_taken(policy, limits, rows.rewards.tolist())) is not None:
+            got = f"{rows.rewards[wrong]:.6g} for {rows.names[rows.arms[wrong]]!r} in the log"
+            raise not_taken(policy, limits, got)
     usable = rows.least * len(rows)
     for name, policy in learners.items():
         if (why := short_horizon(policy, max(1, round(usable)))) is not None:

@@ -57,7 +57,7 @@ class DiscountedTS(Policy):
         """Those in [0, 1] for Beta posteriors; near them, where the discount is tuned to the drift there."""
         if self.posterior == "beta":
             return Rewards.UNIT
-        return Rewards.SCALED if self.discount is None else Rewards.SIGMA
+        return Rewards.SCALED if self.discount is None else Rewards.for_sigma(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The discount and, where it is used, sigma."""

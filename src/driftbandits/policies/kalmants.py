@@ -64,8 +64,8 @@ class KalmanTS(Policy):
 
     @property
     def rewards(self) -> Rewards:
-        """Those in [0, 1] for Beta posteriors."""
-        return Rewards.UNIT if self.posterior == "beta" else Rewards.SIGMA
+        """Those in [0, 1] for Beta posteriors; else any whose noise sigma bounds."""
+        return Rewards.UNIT if self.posterior == "beta" else Rewards.for_sigma(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """q, the variance a mean gains a step, and the gain that an arm pulled at every step settles at."""

@@ -63,8 +63,8 @@ class KLUCB(Policy):
 
     @property
     def rewards(self) -> Rewards:
-        """Those in [0, 1], where the divergence is Bernoulli's."""
-        return Rewards.UNIT if self.kl == "bernoulli" else Rewards.SIGMA
+        """Those in [0, 1], where the divergence is Bernoulli's; else any whose noise sigma bounds."""
+        return Rewards.UNIT if self.kl == "bernoulli" else Rewards.for_sigma(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """c and, where it is used, sigma."""

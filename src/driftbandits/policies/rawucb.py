@@ -58,7 +58,6 @@ class RAWUCB(Policy):
 
     any_order: ClassVar[bool] = True
     arms_change: ClassVar[str] = "native"
-    rewards: ClassVar[Rewards] = Rewards.SIGMA
 
     alpha: float = 1.4
     sigma: float = 0.5
@@ -66,6 +65,11 @@ class RAWUCB(Policy):
     def __post_init__(self) -> None:
         check_between("alpha", self.alpha, 0.0, 1e6)
         check_between("sigma", self.sigma, 1e-9, 1e9)
+
+    @property
+    def rewards(self) -> Rewards:
+        """Any whose noise sigma bounds."""
+        return Rewards.for_sigma(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The bound of h pulls is ``width`` sqrt(ln(t) / h) above their mean."""

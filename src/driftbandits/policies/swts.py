@@ -56,7 +56,7 @@ class SWTS(Policy):
         """Those in [0, 1] for Beta posteriors; near them, where the window is tuned to the drift there."""
         if self.posterior == "beta":
             return Rewards.UNIT
-        return Rewards.SCALED if self.window is None else Rewards.SIGMA
+        return Rewards.SCALED if self.window is None else Rewards.for_sigma(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The window and, where it is used, sigma."""

@@ -67,7 +67,7 @@ class SWUCB(Policy):
     @property
     def rewards(self) -> Rewards:
         """Any whose noise sigma bounds, unless ``xi`` or a window tuned to the drift is of the scale of [0, 1]."""
-        return Rewards.SIGMA if self.xi is None and self.window is not None else Rewards.SCALED
+        return Rewards.for_sigma(self.sigma) if self.xi is None and self.window is not None else Rewards.SCALED
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The window, and the bonus after one pull (Cheung et al.) or xi."""

@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from driftbandits import instances
 from driftbandits._common import plotting as figures
 from driftbandits._common.files import written_whole
 from driftbandits._common.intervals import mean_interval
+from driftbandits._common.rewards import Rewards
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances import Instance
 from driftbandits.policies import POLICIES, Policy, make_policy
@@ -117,6 +119,8 @@ def rewards(name: str) -> str:
     '[0, 1], or 1/2-sub-Gaussian around means in [0, 1]'
     >>> rewards("ThompsonSampling").rpartition("; ")[2]
     '`posterior="beta"`: [0, 1]'
+    >>> rewards("RAWUCB").partition("; ")[2]
+    '`sigma` other than 1/2: any, with noise of standard deviation sigma at most'
     """
     parameter = next((each for each in FORMS if each in inspect.signature(POLICIES[name]).parameters), None)
     forms = [{parameter: form} for form in FORMS[parameter]] if parameter else [{}]
@@ -125,7 +129,10 @@ def rewards(name: str) -> str:
         made = [make_policy(name, instances.toggling(), **form) for form in forms]
     said = [policy.rewards.value.removeprefix("rewards in ").replace("any rewards", "any") for policy in made]
     told = [f'`{parameter}="{form[parameter]}"`: ' if parameter else "" for form in forms]
-    return "; ".join(form + words for form, words in zip(told, said, strict=True))
+    found = [form + words for form, words in zip(told, said, strict=True)]
+    if any(hasattr(each, "sigma") and replace(each, sigma=2.0).rewards is Rewards.SIGMA for each in made):
+        found.append("`sigma` other than 1/2: " + Rewards.SIGMA.value.replace("any rewards", "any"))
+    return "; ".join(found)
 
 
 def citation(name: str) -> str:

@@ -17,6 +17,7 @@ from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.policies.registry import make_policy
 from driftbandits.simulation.changing import first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, stream
+from driftbandits.simulation.misfits import warn_of_misfits
 from driftbandits.simulation.requirements import check_fits, usual_noise
 
 
@@ -47,6 +48,7 @@ def trajectory(
     seed, run = check_seed(seed), check_whole("run", run, 0)
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     check_fits(policy, instance, noise)
+    warn_of_misfits({type(policy).__name__: policy}, instance)
     ahead = min(instance.horizon, COMPILED_CHUNK)
     mode = usual_mode(policy, noise)
     n_arms, limits = len(first_arms(policy, instance)), instance.reward_range

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
-from driftbandits._common.rewards import Rewards
 from driftbandits.policies import Policy
 from driftbandits.service.http import models
 
@@ -34,6 +32,4 @@ def assumed_range(policy: Policy) -> tuple[float, float] | None:
     >>> assumed_range(AutoUCB()), assumed_range(KalmanTS(1e-3)), assumed_range(KalmanTS(1e-3, sigma=20))
     (None, (0.0, 1.0), None)
     """
-    scales = [field for field in fields(policy) if field.name == "sigma"]  # type: ignore[arg-type]
-    told = any(getattr(policy, field.name) != field.default for field in scales) and not policy.rewards.rescaled
-    return None if told or policy.rewards is Rewards.REAL else UNIT
+    return UNIT if policy.rewards.rescaled else None
