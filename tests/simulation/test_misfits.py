@@ -47,6 +47,12 @@ def test_a_policy_that_cannot_snooze_there_is_warned_of_once() -> None:
     assert simulated(RISE, mine=hopeless) == [], "it was said when it was made"
 
 
+def test_one_run_alone_is_warned_of_too() -> None:
+    (said,) = warned(lambda: db.trajectory(db.SnoozeIt(3_000, 9e-5), RISE))
+    assert said.startswith("policy 'SnoozeIt': SnoozeIt (modified) is round robin on 'good': the largest gap between")
+    assert warned(lambda: db.trajectory(db.AutoTS(), RISE)) == []
+
+
 def test_one_that_might_have_snoozed_and_did_not_is_warned_of_too() -> None:
     for policy in (db.SnoozeIt(20_000, 5e-5), db.SnoozeItTight(3_000, 9e-5), db.SnoozeItK(3_000, 9e-5)):
         instance = NARROW if isinstance(policy, db.SnoozeIt) else RISE
