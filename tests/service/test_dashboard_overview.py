@@ -226,3 +226,23 @@ def test_a_belief_that_takes_long_is_read_rarely() -> None:
         view.apply(session.journal, session)
         session.journal = []
     assert min(np.diff(looks[1:]), default=np.inf) >= 0.01 * views.REST
+
+
+def test_the_belief_is_that_of_the_last_events_soon_after_they_came() -> None:
+    clock = Clock()
+    session = Session(arms=["red", "blue"], clock=clock)
+    session.journal, view = [], View(session)
+    for _ in range(21):
+        clock.now += views.LOOK / 100
+        session.tell(session.ask(), 1.0)
+        view.apply(session.journal, session)
+        session.journal = []
+    estimate = session.belief().estimate
+    assert estimate is not None
+    assert view.belief.estimate is None or not np.array_equal(view.belief.estimate, estimate)
+    view.catch_up(session)
+    assert view.looked < clock.now, "too early"
+    clock.now += views.LONG_LOOK
+    view.catch_up(session)
+    assert view.belief.estimate is not None
+    np.testing.assert_array_equal(view.belief.estimate, estimate)

@@ -6,7 +6,6 @@ import inspect
 import re
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +129,8 @@ def rewards(name: str) -> str:
     said = [policy.rewards.value.removeprefix("rewards in ").replace("any rewards", "any") for policy in made]
     told = [f'`{parameter}="{form[parameter]}"`: ' if parameter else "" for form in forms]
     found = [form + words for form, words in zip(told, said, strict=True)]
-    if any(hasattr(each, "sigma") and replace(each, sigma=2.0).rewards is Rewards.SIGMA for each in made):
+    told_sigma = (type(each)(**each.get_params() | {"sigma": 2.0}) for each in made if hasattr(each, "sigma"))
+    if any(each.rewards is Rewards.SIGMA for each in told_sigma):
         found.append("`sigma` other than 1/2: " + Rewards.SIGMA.value.replace("any rewards", "any"))
     return "; ".join(found)
 

@@ -171,6 +171,7 @@ class Viewer:
         if told != self._about:
             self._about = told
             events.append(_event("about", told))
+        held.view.catch_up(held.session)
         seen = (held.view.seq, held.view.looked)
         if seen != self._seen:
             event, self._cursor, self._seen = _frame(held, self._span, self._cursor)

@@ -101,6 +101,7 @@ class View:
         self.open = {event.step: event for event, _ in session._open.values()}
         self.unfinished.last[0] = self.step, self.time, self.pending, math.nan, math.nan
         self.begin_bundle()
+        self._looked_at = self.seq
 
     @property
     def pending(self) -> int:
@@ -151,6 +152,11 @@ class View:
         if len(asks) + len(closed) >= BUNDLE:
             self.take_in()
 
+    def catch_up(self, session: Session) -> None:
+        """Read the policy's belief if the last events were too close together for that, and nothing came since."""
+        if self.seq != self._looked_at and session.clock() - self.looked >= max(LONG_LOOK, self._rest):
+            self._read_belief(session)
+
     def watch(self, drift: float | None) -> None:
         """Compare rewards with that drift from here on; None: with the policy's own, if it was told one."""
         self._declared = drift
@@ -189,7 +195,7 @@ class View:
         took = thread_time() - began
         self._rest = REST * took if took > LONG else 0.0
         self.belief = belief = belief._replace(snoozed=tuple(s for s in belief.snoozed if s.arm < len(self.names)))
-        self.looked = self.time
+        self.looked, self._looked_at = self.time, self.seq
         last = max(belief.snoozed, key=lambda snooze: snooze.since, default=None)
         gap, threshold = last.gap if last else belief.gap, belief.threshold
         gap, threshold = (math.nan if value is None else value for value in (gap, threshold))
