@@ -36,14 +36,6 @@ class Rewards(enum.Enum):
     SIGMA = "any rewards, with noise of standard deviation sigma at most"
     REAL = "any rewards"
 
-    @classmethod
-    def for_sigma(cls, sigma: float) -> Rewards:
-        """What a policy with a parameter sigma is defined for: any rewards if it was told another than 1/2.
-
-        With 1/2, which nobody need have chosen, they must be of the scale on which it is right.
-        """
-        return cls.SCALED if sigma == USUAL_SIGMA else cls.SIGMA
-
     @property
     def rescaled(self) -> bool:
         """Whether the policy learns rewards on the scale of [0, 1]."""
@@ -88,6 +80,14 @@ def rewards_of(policy: Any) -> Rewards:
             f"rewards of {type(policy).__name__} must be one of db.Rewards, such as Rewards.UNIT; got {shown(found)}"
         )
     return found
+
+
+def rewards_for(sigma: float) -> Rewards:
+    """What a policy with a parameter sigma is defined for: any rewards, if another sigma than 1/2 was given.
+
+    With 1/2, which nobody need have chosen, they must be of the scale on which it is right.
+    """
+    return Rewards.SCALED if sigma == USUAL_SIGMA else Rewards.SIGMA
 
 
 class Excess:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_tuning_drift
-from driftbandits._common.rewards import Rewards
+from driftbandits._common.rewards import Rewards, rewards_for
 from driftbandits.policies._parts.discount import SMALLEST_DISCOUNT, DiscountState, discount_and_add, start_discount
 from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian
 from driftbandits.policies.base import Policy
@@ -57,7 +57,7 @@ class DiscountedTS(Policy):
         """Those in [0, 1] for Beta posteriors; near them, where the discount is tuned to the drift there."""
         if self.posterior == "beta":
             return Rewards.UNIT
-        return Rewards.SCALED if self.discount is None else Rewards.for_sigma(self.sigma)
+        return Rewards.SCALED if self.discount is None else rewards_for(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The discount and, where it is used, sigma."""

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_drift
-from driftbandits._common.rewards import Rewards
+from driftbandits._common.rewards import Rewards, rewards_for
 from driftbandits.policies._parts.belief import Belief, gaussian_belief
 from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies._parts.posteriors import beta_moments, check_posterior, draw_beta
@@ -65,7 +65,7 @@ class KalmanTS(Policy):
     @property
     def rewards(self) -> Rewards:
         """Those in [0, 1] for Beta posteriors; else any whose noise sigma bounds."""
-        return Rewards.UNIT if self.posterior == "beta" else Rewards.for_sigma(self.sigma)
+        return Rewards.UNIT if self.posterior == "beta" else rewards_for(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """q, the variance a mean gains a step, and the gain that an arm pulled at every step settles at."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between, check_choice
-from driftbandits._common.rewards import Rewards
+from driftbandits._common.rewards import Rewards, rewards_for
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, OPEN, bound_index, forget_bounds, surely_largest
 from driftbandits.policies._parts.ucb import highest_index
@@ -64,7 +64,7 @@ class KLUCB(Policy):
     @property
     def rewards(self) -> Rewards:
         """Those in [0, 1], where the divergence is Bernoulli's; else any whose noise sigma bounds."""
-        return Rewards.UNIT if self.kl == "bernoulli" else Rewards.for_sigma(self.sigma)
+        return Rewards.UNIT if self.kl == "bernoulli" else rewards_for(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """c and, where it is used, sigma."""

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.checks import check_between
-from driftbandits._common.rewards import Rewards
+from driftbandits._common.rewards import Rewards, rewards_for
 from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, has_room, new_pool, new_vertices, push_vertex, with_room
 from driftbandits.policies._parts.largest import keep_largest
@@ -69,7 +69,7 @@ class RAWUCB(Policy):
     @property
     def rewards(self) -> Rewards:
         """Any whose noise sigma bounds."""
-        return Rewards.for_sigma(self.sigma)
+        return rewards_for(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The bound of h pulls is ``width`` sqrt(ln(t) / h) above their mean."""

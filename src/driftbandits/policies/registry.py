@@ -129,9 +129,10 @@ def name_policies(given: Any, make: Callable[[str], Any]) -> dict[str, Any]:
     for name, policy in named.items():
         if not isinstance(name, str):
             raise InputError(f"the name of a policy must be text; got {shown(name)}")
-        if not name.strip() or not name.isprintable():
+        if not name or name != name.strip() or not name.isprintable():
             raise InputError(
-                f"the name of a policy must have visible characters only, as tables and figures show it; got {name!r}"
+                "the name of a policy must have visible characters only, and no spaces at its ends, as tables and "
+                f"figures show it; got {name!r}"
             )
         check_verbs(policy, f"policy {name!r}")
     return named

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_tuning_drift, check_whole
-from driftbandits._common.rewards import Rewards
+from driftbandits._common.rewards import Rewards, rewards_for
 from driftbandits.policies._parts.posteriors import check_posterior, highest_beta, highest_gaussian
 from driftbandits.policies._parts.window import WindowState, drift_window, holds, make_room, slide, start_window
 from driftbandits.policies.base import Policy
@@ -56,7 +56,7 @@ class SWTS(Policy):
         """Those in [0, 1] for Beta posteriors; near them, where the window is tuned to the drift there."""
         if self.posterior == "beta":
             return Rewards.UNIT
-        return Rewards.SCALED if self.window is None else Rewards.for_sigma(self.sigma)
+        return Rewards.SCALED if self.window is None else rewards_for(self.sigma)
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The window and, where it is used, sigma."""

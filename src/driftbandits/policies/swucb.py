@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_tuning_drift, check_whole
-from driftbandits._common.rewards import Rewards
+from driftbandits._common.rewards import Rewards, rewards_for
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies._parts.window import WindowState, drift_window, holds, make_room, slide, start_window
@@ -67,7 +67,7 @@ class SWUCB(Policy):
     @property
     def rewards(self) -> Rewards:
         """Any whose noise sigma bounds, unless ``xi`` or a window tuned to the drift is of the scale of [0, 1]."""
-        return Rewards.for_sigma(self.sigma) if self.xi is None and self.window is not None else Rewards.SCALED
+        return rewards_for(self.sigma) if self.xi is None and self.window is not None else Rewards.SCALED
 
     def parameters(self, n_arms: int) -> dict[str, float]:
         """The window, and the bonus after one pull (Cheung et al.) or xi."""
