@@ -28,7 +28,7 @@ def by_simulate(family: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def by_sweep(family: str) -> dict[str, Any]:
-    cells = db.Sweep({"policy": NAMES, "instance": family}, runs=1).cells
+    cells = db.Sweep({"policy": NAMES, "instance": family, "noise": "bernoulli"}, runs=1).cells
     return {cell.columns["policy"]: cell.make_policy(cell.instance()) for cell in cells}
 
 

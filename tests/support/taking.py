@@ -12,7 +12,7 @@ from driftbandits._common.rewards import taken_by
 def unlimited(policy: Any, n_arms: int, seed: int = 0) -> db.Online:
     """An Online that takes what ``simulate`` takes: any reward, unless the policy is undefined outside of [0, 1]."""
     play = db.Online(policy, n_arms, seed)
-    play._player.taken = taken_by(policy, simulated=True)
+    play._player.taken, play._player._excess = taken_by(policy, simulated=True), None
     return play
 
 
