@@ -207,6 +207,21 @@ def is_on(arms: Any, arm: int) -> bool:
     return "off" not in arms.dtype.names or arms[arm].off == 0
 
 
+def counts_pending(state: Any) -> bool:
+    """Whether the arms of a State have a column ``pending``: the number of pulls whose reward has not come yet.
+
+    The caller keeps it, since only the caller knows which arms are really pulled.
+    """
+    arms = getattr(state, "arms", None)
+    return isinstance(arms, np.ndarray) and "pending" in (arms.dtype.names or ())
+
+
+def note_pending(state: Any, arm: int, change: int) -> None:
+    """Count pending rewards of an arm where its State does."""
+    if counts_pending(state):
+        state.arms[arm].pending += change
+
+
 def as_arm(arm: Any) -> Any:
     """What ``select`` answered, if it is the number of an arm; in Python ``select`` itself has looked."""
     return arm
@@ -283,6 +298,18 @@ def _is_on(arms: Any, arm: Any) -> Any:
     if "off" in arms.dtype.fields:
         return lambda arms, arm: arms[arm].off == 0
     return lambda arms, arm: True
+
+
+@overloaded(note_pending)
+def _note_pending(state: Any, arm: Any, change: Any) -> Any:
+    arms = dict(zip(state.fields, state, strict=True)).get("arms") if isinstance(state, types.BaseNamedTuple) else None
+    if isinstance(arms, types.Array) and "pending" in getattr(arms.dtype, "fields", ()):
+
+        def impl(state: Any, arm: int, change: int) -> None:
+            state.arms[arm].pending += change
+
+        return impl
+    return lambda state, arm, change: None
 
 
 STEP, ARM, REWARD = 0, 1, 2

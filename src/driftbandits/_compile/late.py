@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._compile.kernels import as_arm, blame, draw, kernel, learnt_of, mark, select, update
+from driftbandits._compile.kernels import as_arm, blame, draw, kernel, learnt_of, mark, note_pending, select, update
 from driftbandits._compile.loops import CHOOSING, DRAWING, WRONG_ARM, WRONG_REWARD
 from driftbandits._compile.lowlevel import borrowed
 
@@ -108,6 +108,7 @@ def make_late(digest: str) -> Callable[..., Any]:
                         put_aside(queues, following, arms[came], came)
                     else:
                         learnt = learnt_of(takes, rewards[came])
+                        note_pending(held, arms[came], -1)
                         mark(fault, came, arms[came], learnt)
                         update(policy, held, arms[came], learnt)
                         known[arms[came]] = 1
@@ -146,6 +147,8 @@ def make_late(digest: str) -> Callable[..., Any]:
             if not low <= reward <= high:
                 return blame(fault, step, arm, reward, WRONG_REWARD)
             arms[step], rewards[step] = arm, reward
+            if not in_turn:
+                note_pending(held, arm, 1)
             at.regret += best[step] - means[step, arm]
             at.realised += best[step] - reward
             at.step += 1

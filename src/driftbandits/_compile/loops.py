@@ -21,6 +21,7 @@ from driftbandits._compile.kernels import (
     learnt_of,
     mark,
     note_event,
+    note_pending,
     select,
     settle,
     update,
@@ -262,6 +263,7 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         draws: int,
         explore: Any,
         holdout: Any,
+        played: bool,
         arms: Any,
         p: Any,
     ) -> int:
@@ -273,6 +275,8 @@ def make_select_many(digest: str) -> Callable[..., Any]:
         of the draws that agree).
 
         ``holdout`` is (flags, share, arm): choices with a flag, which that share of them has by chance, are that arm.
+
+        Choices that are ``played`` are pending when the next ones are made.
         """
         assert digest
         held = borrowed(state)
@@ -302,6 +306,8 @@ def make_select_many(digest: str) -> Callable[..., Any]:
             p[index] = share / n_choices + (1.0 - share) * (agreed / draws)
             if held_share > 0.0:
                 p[index] = (held_share if arms[index] == control else 0.0) + (1.0 - held_share) * p[index]
+            if played:
+                note_pending(held, arms[index], 1)
         return 0
 
     return select_many

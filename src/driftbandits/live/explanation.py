@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.intervals import Z, wilson_interval
+from driftbandits._compile.kernels import counts_pending
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN, HELD, Decision, Outcome, TooOldError, id_of, step_of
 from driftbandits.live.eras import learner_of
@@ -223,6 +224,8 @@ def _with_choice(learner: Learner, learnt: int, chosen: int, shares: Any) -> Any
     unknown = learner.unknown_at(learnt)
     if chosen in unknown:  # such arms take turns, while their first rewards don't come
         return np.isin(np.arange(learner.n_arms), unknown) / len(unknown)
+    if counts_pending(learner.state):  # it is what pending rewards made of a choice without chance
+        return np.arange(learner.n_arms) == chosen
     shares[chosen] = 1 / DRAWN  # the choice was one draw more
     return shares / shares.sum()
 

@@ -43,6 +43,7 @@ def apply_asked(session: Session, events: list[Asked], noted: bool = False) -> l
         session._open[ids[0]] = kept[0], learnt
     else:
         session._open.update(zip(ids, zip(kept, repeat(learnt), strict=False), strict=True))
+    session._open_by_arm.update(event[1] for event in events)
     session.step, session.time = events[-1][0], max(session.time, events[-1][2])
     if session._late is not None:
         session._late.ask(events)
@@ -76,6 +77,7 @@ def apply_rewards(session: Session, ids: Iterable[str], events: Collection[Told 
     for id, ((_, arm, _, _, probability, _), learnt), event in zip(ids, closing, events, strict=True):
         step, reward, time = event
         closed[step] = (arm, learnt, reward if type(event) is Told else None, probability)
+        session._open_by_arm[arm] -= 1
         del waiting[id]
     session.time = max(session.time, time)
     while len(closed) > session.remember:  # ordered: a dict looks for its oldest in all that was emptied

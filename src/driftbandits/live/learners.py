@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from driftbandits._common.checks import shown
 from driftbandits._common.rewards import excess_for, range_for
+from driftbandits._compile.kernels import counts_pending
 from driftbandits._compile.loops import make_select_many, make_update_many
 from driftbandits._compile.lowlevel import StepStream
 from driftbandits._compile.player import Player
@@ -34,6 +35,9 @@ ON, OFF, REMOVED = "on", "off", "removed"
 
 NOBODY = np.zeros(1, np.bool_), 0.0, 0
 """Held out: the flags are not read where the share is 0."""
+
+NONE: Mapping[int, int] = {}
+"""No reward is pending."""
 
 Rewards = Sequence[tuple[int, int, float]]
 """Rewards that came, as (step, arm, reward)."""
@@ -91,7 +95,7 @@ class Learner:
         # Compile now, so that the first ask takes no longer than the others.
         arms, p = np.zeros(1, np.int64), np.zeros(1)
         chances, held = (self._on, self._choices, explore), (np.zeros(1, np.bool_), 0.0, 0)
-        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, chances, held, arms, p)
+        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, chances, held, True, arms, p)
         self.player.prepare(make_update_many, arms, p)
         self.begin_past()
 
@@ -200,15 +204,29 @@ class Learner:
             return p.tolist()  # type: ignore[no-any-return]
         return [None if math.isnan(each) else each for each in p.tolist()] if self.has_probabilities else None
 
-    def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
+    def choose(self, step: int, count: int, waiting: int, pending: Mapping[int, int] = NONE) -> tuple[Any, Any]:
+        """As ``_choose_known``; a State that counts them is told how many rewards of each arm are ``pending``.
+
+        What learning makes of a State must not depend on who asked in between: so it is told for this choice alone.
+        """
+        if self.forced is not None:
+            return np.full(count, self.forced), np.ones(count)
+        state: Any = self.state
+        if not counts_pending(state):
+            return self._choose_known(step, count, waiting)
+        state.arms.pending[: self.n_arms] = [pending.get(arm, 0) for arm in self.places]
+        try:
+            return self._choose_known(step, count, waiting)
+        finally:
+            state.arms.pending[:] = 0
+
+    def _choose_known(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         """Arms for the asks ``step``, ``step + 1``, ..., and the probability of each choice, NaN if it is not kept.
 
         At first most policies want each arm once, the first of them as long as they have learnt nothing. Asks that
         don't wait for rewards cycle through the arms not known yet instead: ``waiting`` asks have done so already. An
         arm that came later gets its turn, one ask in as many as there are arms, until its first reward comes.
         """
-        if self.forced is not None:
-            return np.full(count, self.forced), np.ones(count)
         new = [place for place in sorted(self.late & self.unknown) if self._on[place]] if self.late else []
         if not new or len(new) == len(self._choices):  # if all that are on are new, they take turns as at first
             arms, p = self._choose(step, count, waiting)
@@ -233,9 +251,9 @@ class Learner:
     def _choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
         unknown = [place for place in sorted(self.unknown) if self._on[place]] if self.unknown else []
         if not unknown:
-            arms, p = self._draw(self.player, step, count, self.explore, self._held(step, count))
+            arms, p = self._draw(self.player, step, count, self.explore, self._held(step, count), played=True)
             return arms, self._mixed(arms, self._probabilities()[arms]) if self.has_probabilities else p
-        arms, _ = self._draw(self.player, step, count)
+        arms, _ = self._draw(self.player, step, count, played=True)
         for index, arm in enumerate(arms.tolist()):
             if arm in unknown:
                 arms[index] = unknown[(unknown.index(arm) + waiting + index) % len(unknown)]
@@ -367,14 +385,20 @@ class Learner:
         return flags, self.holdout[0], self._place_of[self.holdout[1]]
 
     def _draw(
-        self, player: Player, step: int, count: int, explore: float = 0.0, held: tuple[Any, float, int] | None = None
+        self,
+        player: Player,
+        step: int,
+        count: int,
+        explore: float = 0.0,
+        held: tuple[Any, float, int] | None = None,
+        played: bool = False,
     ) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
         draws, chances = DRAWS if explore > 0 else 1, (self._on, self._choices, explore)
         held = held or NOBODY
         if self.stream.memory:
             player.play_alone(
-                make_select_many, self._generator, self.stream.memory, step, draws, chances, held, arms, p
+                make_select_many, self._generator, self.stream.memory, step, draws, chances, held, played, arms, p
             )
             return arms, p
         for index in range(count):  # the loop can't move the stream to the next step by itself
@@ -382,7 +406,7 @@ class Learner:
             one = slice(index, index + 1)
             its = held[0][one], *held[1:]
             player.play_alone(
-                make_select_many, self._generator, (), step + index, draws, chances, its, arms[one], p[one]
+                make_select_many, self._generator, (), step + index, draws, chances, its, played, arms[one], p[one]
             )
         return arms, p
 
@@ -457,7 +481,7 @@ class InTurnLearner(Learner):
         arms, _ = self._draw(self.player, (self.era << 40) + self.learnt + 1, 1)
         return int(arms[0])
 
-    def choose(self, step: int, count: int, waiting: int) -> tuple[Any, Any]:
+    def choose(self, step: int, count: int, waiting: int, pending: Mapping[int, int] = NONE) -> tuple[Any, Any]:
         if self.forced is not None:
             return np.full(count, self.forced), np.ones(count)
         arms, p = self._by_chance(step, np.full(count, self.next_arm), self._likely(step))

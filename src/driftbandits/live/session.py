@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -116,6 +116,7 @@ class Session:
         """When a list, every event is appended to it: what a Store writes down."""
         self._open: dict[str, tuple[Asked, int]] = {}
         """By id, so that telling rewards need not take ids apart."""
+        self._open_by_arm: Counter[int] = Counter()
         self._closed: OrderedDict[int, tuple[int, int, float | None, float | None]] = OrderedDict()
         self.statuses = [ON] * len(self.arms)
         """What each arm is: "on", "off" or "removed"."""
@@ -146,6 +147,14 @@ class Session:
     def open(self) -> int:
         """How many Decisions wait for their reward."""
         return len(self._open)
+
+    @property
+    def pending(self) -> Mapping[int, int]:
+        """How many rewards of each arm the policy has not learnt yet, counted by what was played."""
+        if self._late is None:
+            return self._open_by_arm
+        ahead = self._late.ahead
+        return {arm: max(0, count - ahead[arm]) for arm, count in self._open_by_arm.items()}
 
     @property
     def late(self) -> bool:

@@ -99,6 +99,7 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         for step, arm, at, due, p, learnt in arrays["open"].tolist():
             event = Asked(int(step), int(arm), at, _absent(due), _absent(p))
             session._open[f"{session.name}-{event.step}"] = (event, int(learnt))
+            session._open_by_arm[event.arm] += 1
         for step, arm, learnt, reward, p in arrays["closed"].tolist():
             session._closed[step] = (arm, learnt, _absent(reward), _absent(p))
         learner, aside = session._learner, arrays["aside"].tolist()

@@ -187,7 +187,7 @@ def choose(
 ) -> tuple[list[int], Iterable[float | None], Iterable[Note | None]]:
     """Arms for so many asks, their probabilities where these are kept, and what is noted of each."""
     if given is None:
-        arms, p = session._learner.choose(session.step + 1, count, session.open)
+        arms, p = session._learner.choose(session.step + 1, count, session.open, session.pending)
         return arms.tolist(), session._learner.kept(p) or repeat(None), repeat(None)
     learner, first = session._learner, session.step + 1
     share = 0.0 if learner.holdout is None or learner.forced is not None else learner.holdout[0]
@@ -196,7 +196,7 @@ def choose(
     }
     held = learner.units_held
     try:
-        arms, p = learner.choose(first, len(given), session.open)
+        arms, p = learner.choose(first, len(given), session.open, session.pending)
     finally:
         learner.units_held = {}
     chosen: list[int] = arms.tolist()

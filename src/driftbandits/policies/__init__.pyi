@@ -1,7 +1,7 @@
 from .adswitch import AdSwitch as AdSwitch
 from .autots import AutoTS as AutoTS
-from .autoucb import AutoUCB as AutoUCB
 from .base import Policy as Policy
+from .breakeven import BreakEven as BreakEven
 from .bob import BOB as BOB
 from .cusumucb import CUSUMUCB as CUSUMUCB
 from .discounted_ts import DiscountedTS as DiscountedTS

@@ -114,7 +114,7 @@ class AutoTS(Policy):
         prior = np.power(STEP, -j) / np.power(STEP, -j).sum()
         every_arm = (n_arms, FILTERS)
         return AutoTSState(
-            records(1, **RUN, **VALUES),
+            records(1, **RUN, switching="f8", **VALUES),
             records(n_arms, **ARM, off="i8"),
             walk,
             prior,

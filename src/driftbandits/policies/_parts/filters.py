@@ -1,6 +1,6 @@
 """What a pull does to the Kalman filters of an arm, one filter at a time, and to all of them together.
 
-Loops over filters in AutoTS and in ``bank`` call these. They have no branch that depends on a filter, and as few
+The loops of AutoTS and BreakEven call these. They have no branch that depends on a filter, and as few
 divisions and roots as can be, so that four filters are computed at a time.
 """
 
@@ -43,6 +43,13 @@ def cut_back(run: Any, arm: Any, center: float, reward: float) -> tuple[float, f
         limit = max(math.sqrt(squares), 2.0 * abs(center - run.center))
         reward = min(max(reward, center - limit), center + limit)
     return reward, pulls / squares
+
+
+@kernel
+def known_precision(run: Any, arm: Any, center: float) -> float:
+    """One divided by the variance of an arm's noise, 0 if none is known."""
+    squares, pulls = arm.pulls * arm.noise + POOLED_PULLS * run.noise, arm.pulls + POOLED_PULLS
+    return 0.0 if squares <= ROUNDING * center * center * pulls else pulls / squares
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""What AutoTS and AutoUCB share: the noise learnt from rewards, coins recognised, and how weights age."""
+"""What AutoTS and BreakEven share: the noise learnt from rewards, coins recognised, and how weights age."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ them count at most for that of all arms."""
 LEAST_RANGE = 1e-300
 """Two rewards that are closer are not taken for a coin's: one divided by their distance may be no number."""
 
-RUN = {"t": "i8", "switching": "f8", "noise": "f8", "center": "f8", "total_variance": "f8"}
+RUN = {"t": "i8", "noise": "f8", "center": "f8", "total_variance": "f8"}
 VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8"}
 """How many different rewards there were, 3 meaning more than two; the first two; whether an arm had both."""
 ARM = {"last": "i8", "first": "f8", "pulls": "f8", "noise": "f8"}
