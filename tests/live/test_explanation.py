@@ -245,7 +245,7 @@ def test_a_choice_so_likely_that_no_draw_had_another() -> None:
 # Rewards of 0 and 1
 
 
-@pytest.mark.parametrize("policy", [db.RoundRobin(), db.AutoTS(), db.KalmanTS(1e-3), db.AutoUCB()], ids=str)
+@pytest.mark.parametrize("policy", [db.RoundRobin(), db.AutoTS(), db.KalmanTS(1e-3), db.BreakEven()], ids=str)
 @pytest.mark.parametrize("good", [0.0, 1.0])
 def test_intervals_of_rewards_of_0_and_1_stay_within_0_and_1(policy: db.Policy, good: float) -> None:
     """They reached from -0.04, or to 1.01."""
@@ -273,7 +273,7 @@ def test_wilson_stands_in_where_a_policy_keeps_no_estimates() -> None:
 
 
 @pytest.mark.usefixtures("interpreted")
-@pytest.mark.parametrize("policy", [db.AutoTS(), db.AutoUCB(), db.KalmanTS(drift=1e-4)], ids=str)
+@pytest.mark.parametrize("policy", [db.AutoTS(), db.BreakEven(), db.KalmanTS(drift=1e-4)], ids=str)
 def test_the_gap_is_that_of_arms_which_can_be_chosen(policy: db.Policy) -> None:
     means = {"a": 0.9, "b": 0.5, "c": 0.1}
     session = db.Session(policy, arms=list(means), explore=0.5)

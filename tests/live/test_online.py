@@ -107,11 +107,11 @@ class Pages(db.Policy):
 
 def test_a_snapshot_of_an_earlier_form_of_a_policy_is_refused_in_a_sentence() -> None:
     """Its State had other fields: numpy would list all of them, twice."""
-    play = db.Online(db.AutoUCB(), 2)
+    play = db.Online(db.BreakEven(), 2)
     with np.load(io.BytesIO(play.snapshot())) as stored:
         arrays: dict[str, Any] = {name: stored[name] for name in stored.files}
     run = arrays["state.run"]
-    arrays["state.run"] = run[[name for name in run.dtype.names if name != "lead"]]
+    arrays["state.run"] = run[[name for name in run.dtype.names if name != "best"]]
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     with pytest.raises(db.InputError, match="other fields now; restore it with the version") as told:

@@ -193,17 +193,6 @@ def test_a_new_policy_begins_with_the_last_rewards() -> None:
     assert session.learnt > 100, "in the order that it needs"
 
 
-@pytest.mark.usefixtures("interpreted")
-def test_rewards_of_a_log_are_not_late() -> None:
-    """AutoUCB draws while rewards are late, and takes those of arms that it would not have chosen for late ones."""
-    session = db.Session(db.Uniform(), arms=["a", "b", "c"])
-    for decision in session.ask_many(600):
-        session.tell(decision, {"a": 0.9, "b": 0.1, "c": 0.1}[decision.arm])
-    session.change(policy=db.AutoUCB())
-    assert session.learnt == 600
-    assert session.state.run[0].late == 0.0
-
-
 def test_the_kill_switch() -> None:
     session = db.Session(arms=["a", "b"], explore=0.5)
     for _ in range(50):

@@ -11,14 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.policies._parts.bank import WEIGHT
 from driftbandits.policies.base import ARMS_CHANGE
 from lively import lively
-from naive_autoucb import NaiveAutoUCB
+from naive_autoucb import NaiveBreakEven
 from naive_beyond import NaiveSnoozeItK
 
 NATIVE = sorted(name for name, policy in db.POLICIES.items() if policy.arms_change == "native")
-MANY = ["AutoTS", "AutoUCB", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCBSharp"]
+MANY = ["AutoTS", "BreakEven", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCBSharp"]
 
 KNOW_A_PRIOR = ("DSTS", "DiscountedTS", "PredictiveSampling", "ThompsonSampling")
 """They need not try a new arm first."""
@@ -77,11 +76,10 @@ def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.Dat
         state, twin = policy.reserve(state, 1), policy.reserve(twin, 1)
         policy.update(state, arm, reward)
         policy.update(twin, arm, reward)
-    if isinstance(policy, db.AutoUCB):  # in the twin, whose arms are all on, others lead, and some rewards seem late
-        for name in ("streak", "late", "lead"):
+    if isinstance(policy, db.BreakEven):  # prices are compared among the arms that are on
+        for name in ("best", "rough", "second"):
             state.run[name] = twin.run[name]
-        for name in ("spent", "led", "index"):
-            state.arms[name] = twin.arms[name]
+        state.arms.price = twin.arms.price
     every = list(range(len(state.arms)))
     assert same(only(policy, state, every), only(policy, twin, every))
 
@@ -108,15 +106,15 @@ def test_a_new_arm_of_autots_drifts_as_the_pool_does() -> None:
     for step in range(600):
         policy.update(state, step % 2, 0.5 + 0.4 * np.sin(step / 30) + 0.1 * rng.standard_normal())
     more = policy.add_arm(state)
-    assert np.array_equal(more.weight[2], state.pool)
-    assert not np.allclose(state.pool, state.prior)
+    assert np.array_equal(more.weight[2], state.pooled)
+    assert not np.allclose(state.pooled, state.prior)
 
 
 @settings(max_examples=10, deadline=None, derandomize=True)
-@given(data=st.data(), seed=st.integers(0, 2**32), coins=st.booleans(), late=st.booleans())
-def test_autoucb_is_its_twin_while_arms_come_and_go(data: st.DataObject, seed: int, coins: bool, late: bool) -> None:
-    """By index and, when rewards come late, by draws: none of an arm that is off, weights of a new one the pool's."""
-    policy, twin, rng = db.AutoUCB(), NaiveAutoUCB(2), generator(seed)
+@given(data=st.data(), seed=st.integers(0, 2**32), bernoulli=st.booleans())
+def test_breakeven_is_its_reference_while_arms_come_and_go(data: st.DataObject, seed: int, bernoulli: bool) -> None:
+    """No arm that is off is chosen, and a new one begins with the pooled weights."""
+    policy, twin, rng = db.BreakEven(), NaiveBreakEven(2), generator(seed)
     state, changes = policy.init(2), np.random.default_rng(seed)
     for _ in range(data.draw(st.integers(2, 6))):
         if len(state.arms) < 5 and data.draw(st.booleans()):
@@ -126,25 +124,19 @@ def test_autoucb_is_its_twin_while_arms_come_and_go(data: st.DataObject, seed: i
         if on or {*range(len(state.arms))} - twin.off - {arm}:
             policy.set_arm(state, arm, on)
             twin.set_arm(arm, on)
-        given_arm = int(changes.integers(len(state.arms)))  # an arm whose rewards come unasked for a while
+        unasked = int(changes.integers(len(state.arms)))  # an arm whose rewards come for a while, chosen or not
         for step in range(data.draw(st.integers(1, 60))):
-            best, indices = int(state.run[0].best), np.array(twin.indices())
-            assert indices[best] >= indices.max() - 1e-6
-            lead, centers = int(state.run[0].lead), twin.centers()
-            assert centers[lead] >= max(centers) - 1e-6
-            drawn = generator(seed + step)
-            chosen = policy.select(state, drawn)
-            compared = twin.draws(generator(seed + step)) if twin.late > 20 else twin.indices()
-            assert compared[chosen] >= max(compared) - 1e-6
+            chosen, prices = policy.select(state, rng), twin.prices()
+            assert prices[chosen] >= max(prices) - 1e-6
             assert chosen not in twin.off
-            arm = given_arm if late and step < 30 else chosen
+            arm = unasked if step < 10 else chosen
             mean = 0.3 + 0.1 * arm
-            reward = float(rng.random() < mean) if coins else mean + 0.3 * float(rng.standard_normal())
+            reward = float(rng.random() < mean) if bernoulli else mean + 0.3 * float(rng.standard_normal())
             policy.update(state, arm, reward)
-            twin.update(arm, reward, best, lead)
+            twin.update(arm, reward, bool(state.run[0].rough == arm))
     for arm, mine in enumerate(twin.arms):
         if mine is not None:
-            np.testing.assert_allclose(state.bank[arm, WEIGHT : WEIGHT + 16], mine["w"], rtol=1e-6, atol=1e-12)
+            np.testing.assert_allclose(state.bank[arm].weight, mine["w"], rtol=1e-6, atol=1e-12)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -50,7 +50,7 @@ DECLARED = {
         "KLUCB sigma", "KalmanTS sigma", "RAWUCB sigma", "SWTS sigma", "DiscountedTS sigma", "SWUCB sigma",
         "PredictiveSampling elsewhere",
     },
-    Rewards.REAL: {"AutoTS", "AutoUCB", "ExploreThenCommit", "Oracle", "RoundRobin", "SWLBSDA window", "Uniform"},
+    Rewards.REAL: {"AutoTS", "BreakEven", "ExploreThenCommit", "Oracle", "RoundRobin", "SWLBSDA window", "Uniform"},
 }  # fmt: skip
 """All others are declared SCALED."""
 LIVE = sorted({*POLICIES, *FORMS} - {"Oracle"})

@@ -112,17 +112,17 @@ def test_claims_are_judged_by_their_intervals() -> None:
 
 def test_autoucb_is_judged_against_autots_as_soon_as_it_plays() -> None:
     table: dict[str, dict[str, float]] = {
-        "walk/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "AutoUCB": 20},
-        "wave/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "AutoUCB": 51},
-        "stationary/1": {"Uniform": 90, "UCB1": 10, "AutoTS": 12, "AutoUCB": 13},
-        "abrupt/1": {"Uniform": 90, "UCB1": 10, "AutoTS": 10, "AutoUCB": 10.9},
+        "walk/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "BreakEven": 20},
+        "wave/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "BreakEven": 51},
+        "stationary/1": {"Uniform": 90, "UCB1": 10, "AutoTS": 12, "BreakEven": 13},
+        "abrupt/1": {"Uniform": 90, "UCB1": 10, "AutoTS": 10, "BreakEven": 10.9},
     }
-    verdicts = [claim.verdicts["AutoUCB"].verdict for claim in judge_new(made_up(table))]
+    verdicts = [claim.verdicts["BreakEven"].verdict for claim in judge_new(made_up(table))]
     assert verdicts == [HOLDS, HOLDS, FAILS, HOLDS]  # 0.64; 1.02; 1.08; 1.09
-    table["wave/1"]["AutoUCB"] = 53
-    assert [claim.verdicts["AutoUCB"].verdict for claim in judge_new(made_up(table))][:2] == [FAILS, FAILS]
-    assert "AutoUCB" in judge(made_up(table))[0].verdicts
-    rows = by_kind_and_noise(made_up(table), "AutoUCB", "AutoTS")
+    table["wave/1"]["BreakEven"] = 53
+    assert [claim.verdicts["BreakEven"].verdict for claim in judge_new(made_up(table))][:2] == [FAILS, FAILS]
+    assert "BreakEven" in judge(made_up(table))[0].verdicts
+    rows = by_kind_and_noise(made_up(table), "BreakEven", "AutoTS")
     assert [(row["kind"], row["noise"]) for row in rows[:3]] == [
         ("drifting", "all"),
         ("drifting", "Gaussian"),
@@ -130,7 +130,7 @@ def test_autoucb_is_judged_against_autots_as_soon_as_it_plays() -> None:
     ]
     assert rows[0]["ratio"] == pytest.approx(math.sqrt(0.4 * 1.06))
     for played in table.values():
-        played.pop("AutoUCB")
+        played.pop("BreakEven")
     assert judge_new(made_up(table)) == []
 
 
@@ -157,7 +157,7 @@ def test_the_answer_is_read_off_the_runs() -> None:
 
 
 def test_quantiles_are_those_of_the_leagues_runs(small: tuple[League, Path], tmp_path: Path) -> None:
-    with pytest.MonkeyPatch.context() as patched:  # AutoUCB takes longest to compile
+    with pytest.MonkeyPatch.context() as patched:  # BreakEven takes longest to compile
         patched.setattr("driftbandits.research.league.quantiles.WHO", ("AutoTS", "UCB1"))
         table = quantiles(2, out=tmp_path, horizon=SHORT, workers=1)
         again = play_quantiles(Settings(2, 0, SHORT), tmp_path)
@@ -176,9 +176,9 @@ def test_bad_runs_are_worse_only_where_the_interval_says_so() -> None:
     )
     assert worse(table).select("instance", "clear").rows() == [("b", True), ("c", False), ("d", False)]
     assert bad_runs(table, 200) == [
-        "AutoUCB's 95th percentile is 1.40 of AutoTS's on b, 1.20 to 1.60",
-        "AutoUCB's 95th percentile is 1.10 of AutoTS's on c, 0.90 to 1.20, which 200 runs can't tell from 1",
-        "AutoUCB's 95th percentile is 1.50 of AutoTS's on d, which 200 runs can't tell from 1",
+        "BreakEven's 95th percentile is 1.40 of AutoTS's on b, 1.20 to 1.60",
+        "BreakEven's 95th percentile is 1.10 of AutoTS's on c, 0.90 to 1.20, which 200 runs can't tell from 1",
+        "BreakEven's 95th percentile is 1.50 of AutoTS's on d, which 200 runs can't tell from 1",
     ]
     assert worse(pl.DataFrame({"instance": ["a"], "AutoTS p95": [2.0]})).is_empty()
 
@@ -317,7 +317,7 @@ def test_the_shipped_standings_are_of_this_league() -> None:
     assert set(zip(table["policy"], table["told"], strict=True)) == {(name, told(name)) for name in table["policy"]}
     assert set(table["family"]) == {match.family for match in matches(SHORT)}
     assert (table["ratio"] >= 1).all()
-    assert set(POLICIES) >= FOR_STATIONARY | UNITLESS | set(JUDGED) - {"AutoUCB"}
+    assert set(POLICIES) >= FOR_STATIONARY | UNITLESS | set(JUDGED) - {"BreakEven"}
     assert set(JUDGED) <= set(OURS)
 
 

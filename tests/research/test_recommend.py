@@ -80,12 +80,12 @@ def test_if_no_policy_fits_more_must_be_said(monkeypatch: pytest.MonkeyPatch) ->
 def test_who_gets_an_index_hears_when_it_is_the_wrong_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
         {"policy": policy, "told": told(policy), "kind": kind, "family": kind, "ratio": ratio}
-        for policy, ratio in (("AutoUCB", 1.0), ("AutoTS", 2.0))
+        for policy, ratio in (("BreakEven", 1.0), ("AutoTS", 2.0))
         for kind in (DRIFTING, STATIONARY, ABRUPT)
     ]
     monkeypatch.setattr("driftbandits.research.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
     answer = str(recommend())
-    assert answer.startswith("Use AutoUCB(): ")
+    assert answer.startswith("Use BreakEven(): ")
     assert answer.endswith("Where means stand still and rewards come about ten steps late, AutoTS() is better.")
 
 

@@ -177,7 +177,7 @@ def test_refunds_push_nothing_out_of_the_timeline(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("interpreted")
 def test_the_fan_is_what_the_policy_forecasts() -> None:
-    session = Session(db.AutoUCB(), ["falls", "rises"], seed=1)
+    session = Session(db.BreakEven(), ["falls", "rises"], seed=1)
     for step in range(600):
         decision = session.ask()
         session.tell(decision, 0.9 - 0.0006 * step if decision.arm == "falls" else 0.2 + 0.0003 * step)
@@ -192,7 +192,7 @@ def test_the_fan_is_what_the_policy_forecasts() -> None:
         assert (np.diff(widths) > 0).all()  # what is not looked at becomes less certain
         assert widths[0] >= now.high[arm] - now.low[arm]
     assert found["mean"][1][-1] < found["mean"][1][0]
-    session.add_arm("new")  # AutoUCB begins anew, with the last rewards
+    session.add_arm("new")  # nothing is known of it yet
     ahead = session.belief(10).estimate
     assert ahead is not None
     assert np.isnan(ahead).tolist() == [False, False, True]

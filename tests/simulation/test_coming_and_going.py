@@ -239,7 +239,7 @@ def test_a_policy_that_chooses_an_arm_that_is_off_is_stopped() -> None:
         job.play(0, lambda steps: True)
 
 
-@pytest.mark.parametrize("name", ["AutoTS", "AutoUCB", "KalmanTS", "SWUCB"])
+@pytest.mark.parametrize("name", ["AutoTS", "BreakEven", "KalmanTS", "SWUCB"])
 def test_a_new_arm_is_found_as_fast_as_by_a_fresh_policy_that_is_told_of_it(name: str) -> None:
     """The regret after it came is at most that of the fresh one, within five standard errors."""
     policy = make_policy(name, horizon=6_000, drift=1e-5)

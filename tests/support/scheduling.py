@@ -31,8 +31,8 @@ def group(nodeid: str) -> str:
     'AutoTS'
     >>> group("tests/live/test_session.py::test_every_step_has_a_stream_of_its_own[7]")
     'tests/live/test_session.py'
-    >>> group("tests/policies/test_autoucb.py::test_twin")
-    'AutoUCB'
+    >>> group("tests/policies/test_breakeven.py::test_whole_trajectories")
+    'BreakEven'
     """
     file, _, name = nodeid.partition("::")
     parameters = re.findall(r"\w+", name.partition("[")[2])

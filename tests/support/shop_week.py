@@ -96,9 +96,9 @@ def by_http(week: ShopWeek) -> Callable[[str], None]:
 
 
 def add_others(week: ShopWeek) -> None:
-    """Beside the shop: slopes that AutoUCB follows, twenty arms, odd names, one that is paused, one that is new."""
+    """Beside the shop: slopes that BreakEven follows, twenty arms, odd names, one that is paused, one that is new."""
     week.now = time.time() - DAY
-    slopes = week.open("newsletter", title="Newsletter subject", arms=["question", "number"], policy="AutoUCB")
+    slopes = week.open("newsletter", title="Newsletter subject", arms=["question", "number"], policy="BreakEven")
     week.batch, step = 20, [0]
 
     def sloping(arm: str) -> float:

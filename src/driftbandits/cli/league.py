@@ -98,7 +98,7 @@ def _quantiles(runs: int | None, seed: int, out: Path, workers: int | None, agai
         table,
         f"Median and 95th percentile of the regret: T = {horizon:,}, {runs:,} runs, seed {seed}",
         {"instance": ""} | {column: ".2f" if column in RATIO else ",.0f" for column in table.columns[2:]},
-        caption="ratio: AutoUCB's 95th percentile over AutoTS's; low, high: its 95 % interval, if there are 40 runs",
+        caption="ratio: BreakEven's 95th percentile over AutoTS's; low, high: its 95 % interval, if there are 40 runs",
     )
     for sentence in bad_runs(table, runs):
         print(sentence)

@@ -164,7 +164,6 @@ class Learner:
             made.aside = [deque() for _ in places]  # what it had no use for is old
         if policy.arms_change == "anew":
             return made
-        policy.after_log(made.state)
         return made.changed(statuses)
 
     def again(self) -> Learner:

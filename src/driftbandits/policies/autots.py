@@ -33,8 +33,6 @@ from driftbandits.policies.base import Policy, Records, records
 FILTERS = 8
 SLOWEST, STEP = 2.0**-24, 8.0
 """Variance a step, in units of the noise's, of the slowest filter that drifts, and how much faster the next one is."""
-MEAN, SPREAD, WEIGHT, SHARED, SQUARE, ROOM = 0, 8, 16, 24, 32, 40
-"""Where things of one arm lie in the room for computing, so that one instruction serves several filters."""
 
 
 class AutoTSState(NamedTuple):
@@ -44,7 +42,7 @@ class AutoTSState(NamedTuple):
     arms: Records
     walk: Array
     prior: Array
-    pool: Array
+    pooled: Array
     mean: Array
     spread: Array
     weight: Array
@@ -127,7 +125,7 @@ class AutoTS(Policy):
     def add_arm(self, state: AutoTSState) -> AutoTSState:
         """A new arm is expected to drift as the pool does: its weights are the pool's. Its noise is that of all."""
         state = super().add_arm(state)
-        state.weight[-1] = state.pool
+        state.weight[-1] = state.pooled
         return state
 
     def belief(self, state: AutoTSState) -> Belief:
@@ -143,7 +141,7 @@ class AutoTS(Policy):
         for index in np.flatnonzero(arms.last > 0):
             away = run.t + 1 - arms[index].last
             switched = switched_share(run.switching, away)
-            weight = switched * state.pool + (1.0 - switched) * state.weight[index]
+            weight = switched * state.pooled + (1.0 - switched) * state.weight[index]
             means = state.mean[index]
             spread = state.spread[index] + state.walk * away
             if coins:
@@ -206,7 +204,7 @@ def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> i
     """
     weights, left = state.weight[arm], uniform * (1.0 + odds) - odds
     if left < 0.0:
-        weights, left = state.pool, left / odds + 1.0
+        weights, left = state.pooled, left / odds + 1.0
     for j in range(FILTERS - 1):
         left -= weights[j]
         if left < 0.0:
@@ -216,72 +214,45 @@ def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> i
 
 @kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
-    """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
-    run, mine, part = state.run[0], state.arms[arm], workspace(ROOM)
-    center = _center(state.mean[arm], state.weight[arm], part)
-    learnt, precision = cut_back(run, mine, center, reward)
-    width = _width(state.mean[arm], state.spread[arm], state.weight[arm], part, center, precision)
-    _predict(state, arm, part, center, width, precision, learnt)
-    _take_over(state.mean[arm], state.spread[arm], part)
-    _weigh(state.weight[arm], state.pool, state.prior, part, run.switching)
-    mine.pulls = min(mine.pulls + 1.0, MEMORY)
-    mine.noise += (total(part, SQUARE, FILTERS) - mine.noise) / mine.pulls
-    return learnt
+    """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier.
 
-
-@kernel
-def _center(mean: Array, weight: Array, part: Array) -> float:
-    """The mean of an arm's filters by weight."""
-    for j in range(len(mean)):
-        part[MEAN + j] = weight[j] * mean[j]
-    return total(part, MEAN, FILTERS)
-
-
-@kernel
-def _width(mean: Array, spread: Array, weight: Array, part: Array, center: float, precision: float) -> float:
-    """The variance of an arm's filters together."""
-    for j in range(len(mean)):
-        offset = mean[j] - center
-        part[SPREAD + j] = weight[j] * (spread[j] + offset * offset * precision)
-    return total(part, SPREAD, FILTERS)
-
-
-@kernel
-def _predict(
-    state: AutoTSState, arm: int, part: Array, center: float, width: float, precision: float, reward: float
-) -> None:
-    """What every filter knows after the reward, what it and the pool weigh then, and the square of the error."""
-    run, pool, walk = state.run[0], state.pool, state.walk
+    All that is computed goes to the stack first: so the compiler knows that nothing overlaps, and computes several
+    filters at a time.
+    """
+    run, mine, pooled, walk, prior = state.run[0], state.arms[arm], state.pooled, state.walk, state.prior
     mean, spread, weight = state.mean[arm], state.spread[arm], state.weight[arm]
-    steps = run.t - state.arms[arm].last
+    m, c, w = workspace(FILTERS), workspace(FILTERS), workspace(FILTERS)
+    shared, part = workspace(FILTERS), workspace(FILTERS)
+    for j in range(len(pooled)):
+        part[j] = weight[j] * mean[j]
+    center = total(part, 0, FILTERS)
+    learnt, precision = cut_back(run, mine, center, reward)
+    for j in range(len(pooled)):
+        offset = mean[j] - center
+        part[j] = weight[j] * (spread[j] + offset * offset * precision)
+    width, steps = total(part, 0, FILTERS), run.t - mine.last
     away, switched = float(steps), switched_share(run.switching, steps)
-    coin, success, low = run.coin, reward == run.high, run.low
+    coin, success, low = run.coin, learnt == run.high, run.low
     per_range = 1.0 / (run.high - run.low) if coin else 0.0
-    for j in range(len(pool)):
-        before, m, c, _ = merged(
-            (1.0 - switched) * weight[j], mean[j], spread[j], switched * pool[j], center, width, precision
+    for j in range(len(pooled)):
+        before, now, wide, _ = merged(
+            (1.0 - switched) * weight[j], mean[j], spread[j], switched * pooled[j], center, width, precision
         )
-        c += walk[j] * away
-        error = reward - m
-        scale, density = chance((m - low) * per_range, c, success) if coin else student(error, c, precision)
-        part[MEAN + j] = reward - scale * error
-        part[SPREAD + j] = c * scale
-        part[WEIGHT + j] = before * density
-        part[SHARED + j] = pool[j] * density
-        part[SQUARE + j] = before * (error * error * scale)
-
-
-@kernel
-def _take_over(mean: Array, spread: Array, part: Array) -> None:
-    for j in range(len(mean)):
-        mean[j] = part[MEAN + j]
-        spread[j] = part[SPREAD + j]
-
-
-@kernel
-def _weigh(weight: Array, pool: Array, prior: Array, part: Array, switching: float) -> None:
-    """Weights, and those of the pool, sum to one again; the pool's move back to the prior."""
-    own, others = 1.0 / total(part, WEIGHT, FILTERS), (1.0 - switching) / total(part, SHARED, FILTERS)
-    for j in range(len(pool)):
-        weight[j] = own * part[WEIGHT + j]
-        pool[j] = others * part[SHARED + j] + switching * prior[j]
+        wide += walk[j] * away
+        error = learnt - now
+        scale, density = chance((now - low) * per_range, wide, success) if coin else student(error, wide, precision)
+        m[j] = learnt - scale * error
+        c[j] = wide * scale
+        w[j] = before * density
+        shared[j] = pooled[j] * density
+        part[j] = before * (error * error * scale)
+    own, others = 1.0 / total(w, 0, FILTERS), (1.0 - run.switching) / total(shared, 0, FILTERS)
+    for j in range(len(pooled)):
+        mean[j] = m[j]
+        spread[j] = c[j]
+    for j in range(len(pooled)):
+        weight[j] = own * w[j]
+        pooled[j] = others * shared[j] + run.switching * prior[j]
+    mine.pulls = min(mine.pulls + 1.0, MEMORY)
+    mine.noise += (total(part, 0, FILTERS) - mine.noise) / mine.pulls
+    return learnt

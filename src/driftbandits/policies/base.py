@@ -53,6 +53,10 @@ class Policy(Compiled):
     A policy whose ``update`` puts work off may have a third kernel, ``settle(self, state)``, which does it: the State
     then needs less room. It is called before more room is made.
 
+    Where rewards are delayed, a policy can count those that are pending. If the record array ``arms`` of its State has a
+    column ``pending``, whoever plays it keeps there how many rewards of each arm have not come yet, by what was really
+    played: that may be another arm than ``select`` chose. ``select`` reads it and changes nothing.
+
     A State may be longer than needed: what lies beyond its logical length is never read before it is written. So a
     simulation allocates it once (``reserve``) and starts every run by copying the few bytes of ``init`` over it.
     """
@@ -116,12 +120,6 @@ class Policy(Compiled):
     def set_arm(self, state: Any, arm: int, on: bool) -> None:
         """Whether the arm may be chosen from now on; for policies that don't begin anew."""
         state.arms[arm].off = not on
-
-    def after_log(self, state: Any) -> None:
-        """It has learnt the rewards of a log, chosen by another policy, and chooses from now on; often nothing to do.
-
-        For policies that don't begin anew.
-        """
 
     def why_never(self, instance: Instance | None = None) -> str | None:
         """Why the policy can't do what it is for, at all or on an instance; None if nothing speaks against it.

@@ -1,4 +1,4 @@
-"""AutoUCB against AutoTS, both told nothing: what is claimed of it, and the ratio for every kind and noise."""
+"""BreakEven against AutoTS, both told nothing: what is claimed of it, and the ratio for every kind and noise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from driftbandits.research.report.content import Claim
 if TYPE_CHECKING:
     import polars as pl
 
-NEW, OLD = "AutoUCB", "AutoTS"
+NEW, OLD = "BreakEven", "AutoTS"
 LIMITS = {
     "A third less than AutoTS": (0.65, "in geometric mean over the drifting families", DRIFTING, True),
     "On no family worse than AutoTS": (1.05, "on every drifting family", DRIFTING, False),
@@ -22,7 +22,7 @@ LIMITS = {
 
 
 def judge_new(runs: pl.DataFrame) -> list[Claim]:
-    """What is claimed of AutoUCB against AutoTS; nothing where either did not play."""
+    """What is claimed of BreakEven against AutoTS; nothing where either did not play."""
     if not {NEW, OLD} <= set(runs["policy"]):
         return []
     claims = []

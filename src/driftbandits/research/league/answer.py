@@ -86,7 +86,7 @@ def shown(runs: pl.DataFrame) -> list[str]:
     """The policies of the picture: the answer, ours that are told nothing, and the best published ones."""
     regrets, free = mean_regrets(runs), told_nothing(runs)
     theirs = published(regrets)
-    wanted = [best_told_nothing(runs), "AutoUCB", "AutoTS", best_single(regrets, theirs, DRIFTING)]
+    wanted = [best_told_nothing(runs), "BreakEven", "AutoTS", best_single(regrets, theirs, DRIFTING)]
     wanted += [best_single(regrets, theirs & free, DRIFTING), "ThompsonSampling", "UCB1"]
     there = set(losses(runs))
     return [policy for policy in dict.fromkeys(wanted) if policy in there][:MOST]

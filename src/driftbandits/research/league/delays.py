@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WHO = (
-    "AutoUCB",
+    "BreakEven",
     "AutoTS",
     "KalmanTS",
     "DriftUCB",

@@ -89,7 +89,7 @@ def quantiles(
     again: bool = False,
     horizon: int = HORIZON,
 ) -> pl.DataFrame:
-    """Median and 95th percentile of AutoUCB's and AutoTS's regret on every instance; also as quantiles.csv."""
+    """Median and 95th percentile of BreakEven's and AutoTS's regret on every instance; also as quantiles.csv."""
     settings, workers = _checked(runs, seed, horizon, workers)
     table = play_quantiles(settings, out, workers, again)
     with written_whole(out / "quantiles.csv") as temporary:

@@ -23,7 +23,7 @@ from driftbandits.simulation.simulate import simulate
 if TYPE_CHECKING:
     import polars as pl
 
-WHO = ("AutoUCB", "AutoTS")
+WHO = ("BreakEven", "AutoTS")
 MANY_RUNS = 200
 SECONDS_PER_RUN = 0.03
 """About what these policies take for a run on two arms; only the time left depends on it."""

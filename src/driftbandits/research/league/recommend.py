@@ -24,11 +24,11 @@ from driftbandits.research.league.standings import published
 if TYPE_CHECKING:
     import polars as pl
 
-UNITLESS = {"AutoTS", "AutoUCB", "ExploreThenCommit", "RoundRobin", "Uniform"}
+UNITLESS = {"AutoTS", "BreakEven", "ExploreThenCommit", "RoundRobin", "Uniform"}
 """Policies that do not care in which unit rewards come; others want deviations near 1/2, or rewards in [0, 1]."""
 NOISES = ("gaussian", "bernoulli", "bounded")
 LATE = " Where means stand still and rewards come about ten steps late, AutoTS() is better."
-"""Too few steps for AutoUCB to draw, enough to mislead its index: ``driftbandits league --delays``."""
+"""Too few steps for BreakEven to draw, enough to mislead its index: ``driftbandits league --delays``."""
 
 COVERED = {DRIFTING: (2, 20), STATIONARY: (2, 8), ABRUPT: (4, 6)}
 """The fewest and the most arms of the league's instances, by kind."""
@@ -82,7 +82,7 @@ def recommend(
 
     >>> found = recommend()
     >>> found.policy, str(found).split(":")[0]
-    (AutoUCB(), 'Use AutoUCB()')
+    (BreakEven(), 'Use BreakEven()')
     >>> recommend(drift=0, noise="bernoulli", horizon=10_000).policy.arms
     (2, inf)
     """
@@ -117,7 +117,7 @@ def recommend(
     least, most = min(COVERED[kind][0] for kind in kinds), max(COVERED[kind][1] for kind in kinds)
     outside = given_arms and not least <= arms <= most
     beyond = BEYOND.format(arms=arms, least=least, most=most, kinds=_spoken(kinds)) if outside else ""
-    late = LATE if best["policy"] == "AutoUCB" else ""
+    late = LATE if best["policy"] == "BreakEven" else ""
     policy = make_policy(best["policy"], **said)
     return Recommendation(policy, float(best["ratio"]), f"{best['policy']}({call})", f"{why}{late}{beyond}")
 

@@ -12,7 +12,7 @@ from driftbandits.research.league.matches import ABRUPT, CHANGING, DRIFTING, HAR
 if TYPE_CHECKING:
     import polars as pl
 
-OURS = ("AutoUCB", "AutoTS", "DriftUCB", "KalmanTS", "SnoozeItK", "SnoozeItTight")
+OURS = ("BreakEven", "AutoTS", "DriftUCB", "KalmanTS", "SnoozeItK", "SnoozeItTight")
 """Policies that this package adds; all others are published."""
 LEAST = 1.0
 """Regrets below are taken for this: to lose nothing at all is chance, and would make every ratio infinite."""

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 Measure = Callable[["pl.DataFrame"], dict[str, float]]
 
-JUDGED = ("AutoUCB", "AutoTS", "KalmanTS", "DriftUCB")
+JUDGED = ("BreakEven", "AutoTS", "KalmanTS", "DriftUCB")
 FOR_STATIONARY = {"ExploreThenCommit", "KLUCB", "SuccessiveElimination", "ThompsonSampling", "UCB1"}
 MOST_ON_AVERAGE, MOST_IN_A_FAMILY, MOST_ON_STATIONARY = 0.5, 1.1, 1.5
 """The largest ratios of regret with which each of the three claims holds."""
-AUTO = ("AutoUCB", "AutoTS")
+AUTO = ("BreakEven", "AutoTS")
 """Told nothing, and set against all published policies, whatever those are told."""
 
 

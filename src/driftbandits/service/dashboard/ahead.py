@@ -15,8 +15,8 @@ SHARE = 0.2
 def ahead_json(session: Session, shown: int, drawn: tuple[int, ...]) -> dict[str, Any] | None:
     """Forecasts for 1 to a fifth of the ``shown`` steps ahead, of the arms ``drawn``; None if the policy makes none.
 
-    >>> from driftbandits import AutoUCB, SWUCB
-    >>> session = Session(AutoUCB(), ["red", "blue"])
+    >>> from driftbandits import BreakEven, SWUCB
+    >>> session = Session(BreakEven(), ["red", "blue"])
     >>> for decision in session.ask_many(4):
     ...     _ = session.tell(decision, 1.0)
     >>> ahead_json(session, 400, (0, 1))["steps"]

@@ -28,8 +28,8 @@ def declared(new: models.NewExperiment, policy: Policy) -> dict[str, Any]:
 def assumed_range(policy: Policy) -> tuple[float, float] | None:
     """The rewards that a policy is made for: from 0 to 1, unless it learns their scale or was told of another.
 
-    >>> from driftbandits import AutoUCB, KalmanTS
-    >>> assumed_range(AutoUCB()), assumed_range(KalmanTS(1e-3)), assumed_range(KalmanTS(1e-3, sigma=20))
+    >>> from driftbandits import BreakEven, KalmanTS
+    >>> assumed_range(BreakEven()), assumed_range(KalmanTS(1e-3)), assumed_range(KalmanTS(1e-3, sigma=20))
     (None, (0.0, 1.0), None)
     """
     return UNIT if policy.rewards.rescaled else None
