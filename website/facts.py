@@ -22,7 +22,7 @@ PROVED = {
     "SnoozeItK": f"{ENTRY.format('snoozeit_k')}, [proved](../proofs-beyond.md)",
     "DriftUCB": "O(T (K δ ln T)^(1/3)), [proved](../beyond-the-paper.md)",
     "AutoTS": NONE,
-    "AutoUCB": NONE,
+    "BreakEven": NONE,
     "KalmanTS": NONE,
     "DiscountedTS": "none is known to us, and none is proved here for the Gaussian form, which is ours",
     "Oracle": "its regret is 0",

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import driftbandits as db
 from driftbandits.policies.base import ARMS_CHANGE
 from lively import lively
-from naive_autoucb import NaiveBreakEven
 from naive_beyond import NaiveSnoozeItK
+from naive_breakeven import NaiveBreakEven
 
 NATIVE = sorted(name for name, policy in db.POLICIES.items() if policy.arms_change == "native")
 MANY = ["AutoTS", "BreakEven", "DSTS", "DUCB", "DiscountedTS", "DriftUCB", "KalmanTS", "RAWUCB", "SWTS", "SWUCBSharp"]

@@ -110,7 +110,7 @@ def test_claims_are_judged_by_their_intervals() -> None:
     assert verdicts_of_autots(20, 20, 10, runs=1) == [UNDECIDED] * 3
 
 
-def test_autoucb_is_judged_against_autots_as_soon_as_it_plays() -> None:
+def test_breakeven_is_judged_against_autots_as_soon_as_it_plays() -> None:
     table: dict[str, dict[str, float]] = {
         "walk/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "BreakEven": 20},
         "wave/1": {"Uniform": 900, "SWUCB": 100, "AutoTS": 50, "BreakEven": 51},

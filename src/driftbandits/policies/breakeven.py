@@ -75,7 +75,7 @@ class BreakEven(Policy):
 
     Rewards may have any unit and origin. Rewards with two values are recognised as Bernoulli rewards.
 
-    Required parameters: none. A step costs O(K + 16), of which K are comparisons.
+    It must know nothing: not T, not the drift, not the noise. A step costs O(K + 16), of which K are comparisons.
 
     Citation: this package; after P. Whittle, "Restless bandits", Journal of Applied Probability 1988; T. L. Lai,
     "Adaptive treatment allocation and the multi-armed bandit problem", Annals of Statistics 1987; H. Blom,
