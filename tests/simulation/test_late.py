@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from driftbandits.policies import (
     GLRUCB,
     UCB1,
     AutoTS,
+    BreakEven,
     Doubling,
     DriftUCB,
     RoundRobin,
@@ -32,6 +34,7 @@ MEANS = np.random.default_rng(5).random((T, K))
 INSTANCE = Instance(MEANS)
 POLICIES: dict[str, Any] = {
     "any order": UCB1(),
+    "counts pending rewards": BreakEven(),
     "any order, restarts": Doubling(DriftUCB(20, 0.01)),
     "in turn": SuccessiveElimination(T),
     "in turn, restarts": Doubling(SuccessiveElimination(20)),
@@ -84,6 +87,42 @@ def test_without_delays_it_is_simulate_and_compiled_is_interpreted() -> None:
             compiled = regret_of(late_job(policy, delay, bundle, mode="compiled"), 1)
             assert compiled == regret_of(late_job(policy, delay, bundle), 1)
             assert compiled != usual.regret[name][1, -1]
+
+
+@dataclass(frozen=True)
+class Watched(BreakEven):
+    """Notes at every choice how many rewards its State counts as pending."""
+
+    def select(self, state: Any, rng: np.random.Generator) -> int:
+        SEEN.append(state.arms.pending.tolist())
+        return super().select(state, rng)
+
+
+@dataclass(frozen=True)
+class Telling(Gaussian):
+    """Notes the mean of each reward, which tells the arm."""
+
+    def draw(self, mean: float, rng: np.random.Generator) -> float:
+        PLAYED.append(int(np.flatnonzero(MEANS[len(PLAYED)] == mean)[0]))
+        return super().draw(mean, rng)
+
+
+SEEN: list[list[int]] = []
+PLAYED: list[int] = []
+
+
+@pytest.mark.parametrize(("delay", "bundle"), [(0, 1), (17, 1), (0, 12), (9, 4)])
+def test_pending_rewards_are_counted_by_what_was_played(delay: int, bundle: int) -> None:
+    """While arms are unknown, others are played than the policy chose: counts of choices would be wrong forever."""
+    SEEN.clear()
+    PLAYED.clear()
+    job = LateJob(Watched(), INSTANCE, Telling(0.5), np.array([T]), 0, mode="interpreted", delay=delay, bundle=bundle)
+    job.play(0, lambda steps: True)
+    assert len(SEEN) == len(PLAYED) == T
+    for step, counted in enumerate(SEEN):
+        come = max(0, step - step % bundle - delay)
+        assert counted == np.bincount(PLAYED[come:step], minlength=K).tolist()
+    assert set(PLAYED[:K]) == set(range(K)) or bundle == delay + 1 == 1
 
 
 @pytest.mark.parametrize("wrong", [{"delay": -1}, {"bundle": 0}, {"delay": 2**40}, {"runs": 0}, {"workers": 0}])
