@@ -72,7 +72,7 @@ def test_the_log_tells_all() -> None:
     first.journal = list[Event]()
     again = db.Session.restore(first.snapshot())
     open_now = first.ask_many(25)
-    first.tell_many({decision: 0.4 for decision in open_now[::3]})
+    first.tell_many(dict.fromkeys(open_now[::3], 0.4))
     for event in first.journal:
         again.apply(event)
     restored = db.Session.restore(first.snapshot())

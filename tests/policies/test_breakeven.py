@@ -21,9 +21,7 @@ from driftbandits.simulation.late import late_regret
 from naive_breakeven import PRIOR, NaiveBreakEven, rational_excess, settled
 
 
-def follow(
-    play: db.Online, twin: NaiveBreakEven, rewards: np.ndarray[Any, Any], forced: np.ndarray[Any, Any]
-) -> None:
+def follow(play: db.Online, twin: NaiveBreakEven, rewards: np.ndarray[Any, Any], forced: np.ndarray[Any, Any]) -> None:
     """Prices and choices agree at every step; where ``forced`` is an arm, its reward is learnt instead."""
     scale = float(np.abs(rewards).max())
     for row, arm in zip(rewards, forced, strict=True):

@@ -1,8 +1,8 @@
 from .adswitch import AdSwitch as AdSwitch
 from .autots import AutoTS as AutoTS
 from .base import Policy as Policy
-from .breakeven import BreakEven as BreakEven
 from .bob import BOB as BOB
+from .breakeven import BreakEven as BreakEven
 from .cusumucb import CUSUMUCB as CUSUMUCB
 from .discounted_ts import DiscountedTS as DiscountedTS
 from .doubling import Doubling as Doubling

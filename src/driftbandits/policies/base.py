@@ -53,7 +53,7 @@ class Policy(Compiled):
     A policy whose ``update`` puts work off may have a third kernel, ``settle(self, state)``, which does it: the State
     then needs less room. It is called before more room is made.
 
-    Where rewards are delayed, a policy can count those that are pending. If the record array ``arms`` of its State has a
+    A policy can count pending rewards. If the record array ``arms`` of its State has a
     column ``pending``, whoever plays it keeps there how many rewards of each arm have not come yet, by what was really
     played: that may be another arm than ``select`` chose. ``select`` reads it and changes nothing.
 
