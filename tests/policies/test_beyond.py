@@ -110,7 +110,7 @@ def test_autots(kind: str, seed: int, steps: int, n_arms: int) -> None:
     play, twin = db.Online(db.AutoTS(), n_arms, seed), NaiveAutoTS(n_arms)
     rewards = rewards_of(kind, seed, steps, n_arms)
     follow(play, twin, rewards, seed)
-    np.testing.assert_allclose(play.state.pool, twin.pool, rtol=1e-6)
+    np.testing.assert_allclose(play.state.pooled, twin.pool, rtol=1e-6)
     check_autots_belief(play, twin, 1e-6 * float(np.abs(rewards).max()))
     for arm, mine in enumerate(twin.arms):
         if mine is not None:

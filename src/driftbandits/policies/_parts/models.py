@@ -80,7 +80,7 @@ def settled_variance(d: float) -> float:
 
 @kernel
 def predicted(
-    row: Any, shared: Any, j: int, away: float, merge: tuple[float, float, float, float]
+    row: Any, shared: Any, j: Any, away: float, merge: tuple[float, float, float, float]
 ) -> tuple[float, float, float, float, float, float]:
     """Return weight, mean, variance, velocity, covariance and velocity's variance of model j of an arm.
 

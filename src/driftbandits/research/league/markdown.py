@@ -17,7 +17,7 @@ from driftbandits._common.files import written_whole
 from driftbandits.research.league.league import League, league
 from driftbandits.research.report.content import Section
 
-PICTURES = ()
+PICTURES = ("answer", "late")
 BEST = 4
 """Policies shown of those that are told as much."""
 
