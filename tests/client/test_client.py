@@ -53,7 +53,7 @@ def test_the_verbs_of_a_session(client: Client, tmp_path: Path) -> None:
 
 def test_the_exceptions_of_a_session(client: Client) -> None:
     hasty = client.open("hasty", arms=["red", "blue"], timeout=1e-3)
-    client.open("hasty", arms=("red", "blue"), policy="AutoTS", timeout=1e-3)  # it is there, and the same
+    client.open("hasty", arms=("red", "blue"), policy="BreakEven", timeout=1e-3)  # it is there, and the same
     with pytest.raises(InputError, match=r"arms=\['red', 'blue'\]; got \['red', 'green'\]"):
         client.open("hasty", arms=["red", "green"])
     hasty.ask()

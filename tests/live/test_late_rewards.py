@@ -331,7 +331,10 @@ def test_an_ask_counts_a_limited_number_and_the_next_ones_go_on() -> None:
         ({"late": 1}, "late must be True or False; got 1"),
         ({"late": True}, "late=True needs a timeout, after which silence is final"),
         ({"late": True, "timeout": 60}, "got timeout=60.0 and default_reward=None"),
-        ({"late": True, "timeout": 60, "default_reward": 0, "policy": db.Exp3S(100, 1)}, "any order, such as AutoTS"),
+        (
+            {"late": True, "timeout": 60, "default_reward": 0, "policy": db.Exp3S(100, 1)},
+            "any order, such as BreakEven",
+        ),
     ],
 )
 def test_what_it_can_not_do_is_refused(declared: dict[str, Any], said: str) -> None:

@@ -86,7 +86,9 @@ def test_who_gets_an_index_hears_when_it_is_the_wrong_choice(monkeypatch: pytest
     monkeypatch.setattr("driftbandits.research.league.recommend.shipped_standings", lambda: pl.DataFrame(rows))
     answer = str(recommend())
     assert answer.startswith("Use BreakEven(): ")
-    assert answer.endswith("Where means are stationary and rewards are delayed by 100 steps or more, AutoTS() is better.")
+    assert answer.endswith(
+        "Where means are stationary and rewards are delayed by 100 steps or more, AutoTS() is better."
+    )
 
 
 def test_the_policy_is_an_object_to_play_with(monkeypatch: pytest.MonkeyPatch) -> None:

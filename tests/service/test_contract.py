@@ -75,7 +75,7 @@ def test_a_generated_client_works(
     assert isinstance(why.arms[0].probability, float)
     changed = call("experiments.change_experiment", "generated", body=models.Changes(timeout=60.0))
     assert (changed.timeout, changed.default_reward) == (60.0, 0.0)
-    assert call("experiments.list_policies")[0].name == "AutoTS"
+    assert call("experiments.list_policies")[0].name == "BreakEven"
     assert call("experiments.export_experiment", "generated").count("\n") == 12
     assert call("operations.check_readiness").status == "ready"
     assert call("operations.list_deeds")[0].did == "created"

@@ -59,7 +59,7 @@ def test_the_stream_needs_a_token_and_an_experiment_that_is_there(tmp_path: Path
 
 def test_policies_tell_what_they_can_be_told(running: Running) -> None:
     found = {each["name"]: each for each in running.http.get("/v1/policies").json()}
-    assert next(iter(found)) == "AutoTS"
+    assert next(iter(found)) == "BreakEven"
     assert "Oracle" not in found
     settings = {each["name"]: each for each in found["SnoozeItTight"]["settings"]}
     assert settings["drift"]["needed"]

@@ -144,7 +144,7 @@ def test_the_timeline_tells_what_happened_and_who_did_it(tmp_path: Path) -> None
         ("on", False),
         ("removed", False),
     ]
-    assert (found[8]["before"], found[8]["policy"]) == ("AutoTS", "UCB1")
+    assert (found[8]["before"], found[8]["policy"]) == ("BreakEven", "UCB1")
     assert (found[9]["settings"], found[10]["settings"]) == ({"timeout": 60.0}, {"title": "A shop"})
     assert [entry["count"] for entry in found if entry["kind"] == "corrected"] == [2]
     assert {entry["who"] for entry in found if entry["kind"] not in ("alarm", "corrected")} == {"Ada"}

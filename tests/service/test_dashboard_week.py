@@ -64,7 +64,7 @@ def owner(page: Page) -> Callable[[str], None]:
         dialog.get_by_role("textbox", name="Explore").fill("0.05")
         dialog.get_by_role("button", name="Change").click()
         expect(page.locator("#about")).to_contain_text("SWTS (window 500")
-        return "Policy AutoTS → SWTS, explores 5.0 %"
+        return "Policy BreakEven → SWTS, explores 5.0 %"
 
     acts = (hold_out, add_quiz, disable_quiz, enable_quiz, remove_video, kill_switch, release, another_policy)
     by_name = {act.__name__.replace("_", " "): act for act in acts}

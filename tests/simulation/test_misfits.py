@@ -39,7 +39,7 @@ def test_a_policy_that_cannot_snooze_there_is_warned_of_once() -> None:
     assert len(said) == 1
     assert said[0].startswith("policy 'mine': SnoozeIt (modified) is round robin on 'good': the largest gap between")
     assert "is 0.254, and without noise a snooze needs one above 0.5" in said[0]
-    assert "Take confidence=0.29, or another policy, such as AutoTS." in said[0]
+    assert "Take confidence=0.29, or another policy, such as BreakEven." in said[0]
     assert simulated(RISE, mine=db.SnoozeIt(3_000, 9e-5, confidence=0.1)) == []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -98,7 +98,7 @@ def test_a_session_says_once_that_its_horizon_is_over() -> None:
     assert (session.past_horizon() or "").startswith("DriftUCB was told horizon=10 and has learnt 10 rewards, beyond")
     assert warned(lambda: play(session, 5)) == [
         "DriftUCB was told horizon=10 and has learnt 10 rewards, beyond which it was not tuned: change to a policy "
-        "that needs no horizon, such as AutoTS, or to a longer horizon"
+        "that needs no horizon, such as BreakEven, or to a longer horizon"
     ]
     restored = db.Session.restore(session.snapshot())
     assert len(warned(lambda: play(restored, 5))) == 1

@@ -320,7 +320,7 @@ def test_commands(tmp_path: Path) -> None:
 
     listed = driftbandits("experiments")
     assert listed.returncode == 0, listed.stderr
-    assert all(word in listed.stdout for word in ("button", "running", "AutoTS"))
+    assert all(word in listed.stdout for word in ("button", "running", "BreakEven"))
     assert driftbandits("export", "button", "out.jsonl").stdout.startswith("wrote 1 Decisions to out.jsonl\n")
     assert json.loads((tmp_path / "out.jsonl").read_text())["reward"] == 1.0
     missing = driftbandits("export", "knob", "knob.csv")

@@ -175,7 +175,7 @@ def not_taken(
     other = f'{name}({form}="gaussian") or ' if gaussian else ""
     return InputError(
         f"{name} is defined for {kind.value}; got {got}: {undeclared}; or take {other}a policy for any rewards, "
-        "such as AutoTS()"
+        "such as BreakEven()"
     )
 
 

@@ -95,10 +95,12 @@ def run_visitors(url: str, stop: threading.Event, say: Callable[[str], None], re
 
 
 async def _run(url: str, stop: threading.Event, say: Callable[[str], None], ready: Callable[[], None]) -> None:
+    from driftbandits.policies.registry import DEFAULT
+
     async with AsyncClient(url, patience=1.0) as client:
         opened = []
         for number, visitors in enumerate(VISITORS, start=1):
-            policy = visitors.declared.get("policy", "AutoTS")
+            policy = visitors.declared.get("policy", DEFAULT)
             say(f"creating experiment {number} of {len(VISITORS)}: {visitors.id}, policy {policy}")
             opened.append(await _open(client, visitors, stop))
         if not stop.is_set():

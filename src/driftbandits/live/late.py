@@ -119,7 +119,7 @@ def check_late(late: Any, policy: Policy, timeout: float | None, default_reward:
         raise InputError(f"late must be True or False; got {shown(late)}")
     if late and not policy.any_order:
         raise InputError(
-            f"late=True is for policies that take rewards in any order, such as AutoTS; got {type(policy).__name__}"
+            f"late=True is for policies that take rewards in any order, such as BreakEven; got {type(policy).__name__}"
         )
     if late and (timeout is None or default_reward is None):
         raise InputError(

@@ -37,8 +37,9 @@ from driftbandits.live.settings import UNCHANGED, changes, check_default_for, ch
 from driftbandits.live.shown import as_html, facts_of, in_a_line
 from driftbandits.live.snapshots import pack_session, restore_session
 from driftbandits.live.units import MetadataList, UnitList, Units, check_given, check_key, choose, hash_of
-from driftbandits.policies import AutoTS, Policy
+from driftbandits.policies import Policy, make_policy
 from driftbandits.policies._parts.belief import Belief
+from driftbandits.policies.registry import DEFAULT
 
 MOST_OPEN = 1_000_000
 MOST_SETTLED = 10_000
@@ -46,7 +47,7 @@ MOST_SETTLED = 10_000
 
 
 class Session:
-    """One live experiment with named arms; AutoTS, which must be told nothing, decides unless you name another policy.
+    """One live experiment with named arms. Default policy: BreakEven, which requires no parameters.
 
     ``ask`` makes a Decision, ``tell`` its reward: late and in any order, or never. A policy that takes rewards in any
     order learns each when it comes; for others they are put in the order that the policy needs (``docs/sessions.md``).
@@ -97,7 +98,7 @@ class Session:
         unit_key: str | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        policy = AutoTS() if policy is None else policy
+        policy = make_policy(DEFAULT) if policy is None else policy
         check_policy(policy)
         self.policy, self.arms, self.seed = policy, checks.check_names("arms", arms), checks.check_seed(seed, 2**64 - 1)
         self.timeout, self.sticky = checks.check_timeout(timeout), checks.check_sticky(sticky)
@@ -189,7 +190,7 @@ class Session:
 
         The first ask after that warns of it.
 
-        >>> session = Session(AutoTS(), arms=["red", "blue"])
+        >>> session = Session(arms=["red", "blue"])
         >>> session.past_horizon() is None
         True
         """
@@ -198,7 +199,7 @@ class Session:
             return None
         return (
             f"{type(self.policy).__name__} was told horizon={horizon} and has learnt {self.learnt:,} rewards, beyond "
-            "which it was not tuned: change to a policy that needs no horizon, such as AutoTS, or to a longer horizon"
+            "which it was not tuned: change to a policy that needs no horizon, such as BreakEven, or to a longer horizon"
         )
 
     @property

@@ -20,6 +20,9 @@ POLICIES: dict[str, type[Policy]] = {each.__name__: each for each in _listed if 
 """Every policy of the package; not Doubling, which needs another one to begin with."""
 
 
+DEFAULT = "BreakEven"
+"""The policy of Sessions, experiments and replays that name none: it requires no parameters."""
+
 _TELLS: dict[str, Callable[[Instance], Any]] = {
     "horizon": lambda instance: instance.horizon,
     "drift": lambda instance: instance.drift_limit if instance.drift is None else instance.drift,

@@ -42,7 +42,7 @@ def warn_of_round_robin(policies: Mapping[str, Any], instance: Instance, pulls: 
             warnings.warn(
                 f"policy {name!r}: it snoozed no arm in any of {len(pulls[name]):,} runs, so it was round robin: the "
                 f"gaps of {instance.name!r}, at most {gap:.3g}, are too small or too short; take a smaller "
-                "confidence, or another policy, such as AutoTS",
+                "confidence, or another policy, such as BreakEven",
                 FeasibilityWarning,
                 stacklevel=3,
             )

@@ -126,7 +126,7 @@ class Store:
         answer: Callable[[Experiment], Answer] | None = None,
         audit: AuditEntry | None = None,
     ) -> Experiment:
-        """Declare an experiment; as in a Session, AutoTS decides unless you name another policy.
+        """Declare an experiment; the default policy is that of a Session.
 
         ``explore=0.1`` makes a log that ``replay`` can evaluate other policies on; most logs without it can't be.
         ``keep``: seconds after which ``prune`` erases events; never unless given. ``answer`` makes of the new

@@ -24,7 +24,7 @@ from driftbandits.theory.gaps import two_arms
 
 NEVER = 0.01
 """A policy that snoozes in a run with at most this probability is round robin, for all that a user will see."""
-OTHERS = "another policy, such as AutoTS"
+OTHERS = "another policy, such as BreakEven"
 
 
 class _Rule(NamedTuple):
@@ -93,7 +93,7 @@ steps, and a snooze needs 1,731; so it is round robin. A drift below about 9.62e
     >>> print(explain_feasibility(20_000, 5e-5, instance=still))
     SnoozeIt (modified) is round robin on 'instance': the largest gap between its arms is 0.2, and without noise a \
 snooze needs one above 0.502; with 1/2-sub-Gaussian rewards at most one run in 100 snoozes. Take confidence=0.25, \
-or another policy, such as AutoTS.
+or another policy, such as BreakEven.
     """
     T, drift = check_horizon(horizon), check_drift(drift)
     check_choice("variant", variant, _RULES)

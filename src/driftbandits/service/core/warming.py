@@ -7,11 +7,13 @@ import time
 
 import structlog
 
+from driftbandits.policies.registry import DEFAULT
+
 log = structlog.get_logger("driftbandits.service")
 
 
 def compile_default() -> None:
-    """Do once all that a request can make AutoTS do. What is compiled stays on disk, for the next start."""
+    """Do once all that a request can make the default policy do. What is compiled stays on disk, for the next start."""
     from driftbandits.live.session import Session
 
     session = Session(arms=["red", "blue"])
@@ -36,4 +38,4 @@ class Warming:
             log.exception("the default policy could not be compiled")  # whoever asks first will be told
         self.done = True
         if (took := time.monotonic() - began) > 1.0:
-            log.info("compiled", policy="AutoTS", seconds=round(took, 1))
+            log.info("compiled", policy=DEFAULT, seconds=round(took, 1))

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from driftbandits._common.checks import LARGEST_REWARD, LEAST_SECONDS, LONGEST_NAME
 from driftbandits.live.decisions import Outcome
 from driftbandits.live.units import LONGEST_UNIT
+from driftbandits.policies.registry import DEFAULT
 from driftbandits.store.experiments import LEAST_KEPT, LONGEST_TITLE
 
 MOST_ARMS = 1000
@@ -86,7 +87,7 @@ class NewExperiment(Request):
     id: ExperimentId
     arms: Annotated[list[Name], Field(min_length=1, max_length=MOST_ARMS)]
     title: Title = ""
-    policy: Annotated[str, Field(description="A policy's name; AutoTS, which must be told nothing.")] = "AutoTS"
+    policy: Annotated[str, Field(description="A policy's name.")] = DEFAULT
     policy_settings: Annotated[
         dict[str, Any], Field(description='Of the policy, such as {"horizon": 100000, "drift": 0.00001}.')
     ] = {}

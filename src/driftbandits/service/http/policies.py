@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 
 from driftbandits.policies import POLICIES
+from driftbandits.policies.registry import DEFAULT
 from driftbandits.service.core.state import admit
 from driftbandits.service.http.direct import REFUSALS
 from driftbandits.service.http.models import PolicyChoice, Setting
@@ -33,6 +34,6 @@ async def list_policies(request: Request) -> list[PolicyChoice]:
                 for field in fields(policy)  # type: ignore[arg-type]
             ],
         )
-        for name, policy in sorted(POLICIES.items(), key=lambda item: item[0] != "AutoTS")
+        for name, policy in sorted(POLICIES.items(), key=lambda item: item[0] != DEFAULT)
         if name != "Oracle"  # it must be told what nobody knows
     ]

@@ -107,7 +107,7 @@ function showAlarm() {
 function alarmWords(alarm) {
   const last = alarm.last[0];
   return `${quoted(last.arm)} changed by ${signed(last.change)} between steps ${count(last.since)} and ${count(last.until)}: at least ${number(last.at_least)} a step, ` +
-    `where ${number(alarm.drift)} was declared. ${(about.policy.fields?.drift ?? null) !== null ? 'The policy’s guarantee does not cover this: give it a larger drift, or use AutoTS, which requires none.' : 'The policy was told of no drift, so it does not rely on that.'} ` +
+    `where ${number(alarm.drift)} was declared. ${(about.policy.fields?.drift ?? null) !== null ? 'The policy’s guarantee does not cover this: give it a larger drift, or use BreakEven, which requires none.' : 'The policy was told of no drift, so it does not rely on that.'} ` +
     `(If how late a reward comes has nothing to do with what it is, a false alarm has a chance of one in a million.)`;
 }
 
