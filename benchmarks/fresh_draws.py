@@ -9,6 +9,7 @@ what it prints: for another judgement take another seed, and say so.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -109,7 +110,7 @@ def jumps(rng: np.random.Generator, k: int) -> Any:
     means = np.empty((T, k))
     for arm in range(k):
         edges = [0, *sorted(rng.integers(1, T, rng.integers(3, 9)).tolist()), T]
-        for first, last in zip(edges, edges[1:], strict=False):
+        for first, last in itertools.pairwise(edges):
             means[first:last, arm] = rng.uniform(0.1, 0.9)
     return means
 

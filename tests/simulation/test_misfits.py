@@ -98,7 +98,7 @@ def test_a_session_says_once_that_its_horizon_is_over() -> None:
     assert (session.past_horizon() or "").startswith("DriftUCB was told horizon=10 and has learnt 10 rewards, beyond")
     assert warned(lambda: play(session, 5)) == [
         "DriftUCB was told horizon=10 and has learnt 10 rewards, beyond which it was not tuned: change to a policy "
-        "that needs no horizon, such as BreakEven, or to a longer horizon"
+        "without a horizon, such as BreakEven, or to a longer horizon"
     ]
     restored = db.Session.restore(session.snapshot())
     assert len(warned(lambda: play(restored, 5))) == 1

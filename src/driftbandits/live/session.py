@@ -199,7 +199,7 @@ class Session:
             return None
         return (
             f"{type(self.policy).__name__} was told horizon={horizon} and has learnt {self.learnt:,} rewards, beyond "
-            "which it was not tuned: change to a policy that needs no horizon, such as BreakEven, or to a longer horizon"
+            "which it was not tuned: change to a policy without a horizon, such as BreakEven, or to a longer horizon"
         )
 
     @property
