@@ -7,7 +7,7 @@ from pathlib import Path
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Counted, Forced, PolicyChanged, Told
-from driftbandits.policies import UCB1, AutoTS
+from driftbandits.policies import UCB1, BreakEven
 from driftbandits.testing.contract.base import ARMS, StoreTests, fold, refused
 
 
@@ -40,12 +40,12 @@ class ChangeTests(StoreTests):
         assert (found.arms, found.statuses) == ([*ARMS, "new"], ["on", "removed", "on"])
         assert (found.policy["class"], found.explore, found.timeout) == ("UCB1", 0.2, 60)
         assert found.first is not None
-        assert (found.first["arms"], found.first["policy"]["class"]) == (ARMS, "AutoTS")
+        assert (found.first["arms"], found.first["policy"]["class"]) == (ARMS, "BreakEven")
         assert [event.arm for event in store.events(name) if isinstance(event, Forced)] == [1, 2]
         kinds = [event for event in store.events(name) if isinstance(event, ArmChanged | PolicyChanged)]
         assert [getattr(event, "name", None) for event in kinds] == ["new", ARMS[0], None, ARMS[1], ARMS[0]]
         again = self.store()
-        with again.open(name, arms=ARMS, policy=AutoTS()) as session:  # as it was created
+        with again.open(name, arms=ARMS, policy=BreakEven()) as session:  # as it was created
             assert {step: again.explain(name, step) for step in said} == said
             assert session.ask().arm == "new"
             assert fold(again, name).snapshot() == session._writer.session.snapshot()
