@@ -1,0 +1,81 @@
+"""What formulas alone say: whether SnoozeIt can snooze, and how the bounds compare with those for a budget V_T."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import driftbandits as db
+from reproduction.context import Context
+from reproduction.experiments import EXPERIMENTS, FAST, SLOW
+
+
+@dataclass(frozen=True)
+class SnoozeRow:
+    """Whether a form can snooze on an instance, the gap it needs, and its longest snooze."""
+
+    experiment: str
+    drift: str
+    form: str
+    can_snooze: bool
+    needed_gap: float
+    longest_snooze: int
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """A row per instance and form; ``largest_drift``: that of a snooze as printed; ``deviations``: of its test."""
+
+    rows: tuple[SnoozeRow, ...]
+    largest_drift: float
+    buffer: float
+    needed_buffer: int
+    deviations: float
+
+
+def feasibility(context: Context) -> Feasibility:
+    """Can SnoozeIt snooze, on each instance of the experiments?
+
+    A snooze needs buf = lambda/(6 delta) > 2 w with lambda <= 1, so delta < 1/(864 L). For Gaussian rewards of variance
+    1/4 a difference of two averages over w pulls has standard deviation sqrt(1/(2 w)), and the test asks for 4 r(w).
+    """
+    T, rows = context.settings.horizon, []
+    for experiment in EXPERIMENTS.values():
+        for each in experiment.instances:
+            for form, variant in (("printed", "modified"), ("released", "released")):
+                found = db.explain_feasibility(T, each.drift, variant)
+                snooze = found.can_snooze, found.needed_gap, found.longest_snooze
+                rows.append(SnoozeRow(experiment.name, each.label, form, *snooze))
+    log_t = math.log(T)
+    window = db.explain_feasibility(T, FAST).smallest_window
+    buffer = math.sqrt(72 * log_t / window) / (6 * FAST)
+    return Feasibility(tuple(rows), 1 / (864 * log_t), buffer, 2 * window + 1, 4 * math.sqrt(2 * log_t) * math.sqrt(2))
+
+
+@dataclass(frozen=True)
+class PeakRow:
+    """The peak of appendix B's bound per step over (delta L)^(1/3), and the duration where it lies, over x."""
+
+    drift: float
+    peak: float
+    at: float
+
+
+@dataclass(frozen=True)
+class EpisodeBounds:
+    """Appendix B: the bound per step of an episode that lasts d steps."""
+
+    rows: tuple[PeakRow, ...]
+
+
+def episode_bounds(context: Context) -> EpisodeBounds:
+    """Where the bound of appendix B is largest, on a grid of durations from the shortest episode on."""
+    T, rows = context.settings.horizon, []
+    for drift in (SLOW, FAST):
+        x = float(db.bounds.shortest_episode(T, drift))
+        durations = [x * 1.02**power for power in range(200)]
+        both = db.bounds.regret_per_step_by_duration(durations, T, drift)
+        best = max(range(len(durations)), key=lambda at: max(both.snoozed[at], both.not_snoozed[at]))
+        peak = max(float(both.snoozed[best]), float(both.not_snoozed[best])) / (drift * math.log(T)) ** (1 / 3)
+        rows.append(PeakRow(drift, peak, durations[best] / x))
+    return EpisodeBounds(tuple(rows))
