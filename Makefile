@@ -7,7 +7,7 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt
 # uv installs in seconds what takes pip more than a minute. It reads no pip.conf: where only pip knows the way, pip goes it.
-EVERYTHING := --editable '.[all]' --group dev --group docs
+EVERYTHING := --editable '.[all]' --group dev --group docs --group reproduction
 
 .PHONY: help reproduce demo test quick soak check docs site-check package bench bench-peers clean
 
@@ -34,7 +34,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 reproduce: $(READY)
-	@$(BIN)/driftbandits reproduce
+	@$(BIN)/python -m reproduction
 
 demo: $(READY)
 	@$(BIN)/driftbandits demo
@@ -62,6 +62,7 @@ check: $(READY)
 
 docs: $(READY)
 	@$(BIN)/python -m driftbandits.research.pages docs/policies
+	@$(BIN)/python -m reproduction.report.companion docs/companion.md
 	@$(BIN)/python tests/support/rooms.py docs/rooms.svg
 	@$(SITE)
 

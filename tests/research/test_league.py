@@ -26,8 +26,8 @@ from driftbandits.research.league.quantiles import bad_runs, play_quantiles, rat
 from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
 from driftbandits.research.league.standings import OURS, best_single, mean_regrets, standings
 from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
-from driftbandits.research.report.parts import Settings
+from driftbandits.research.league.report.content import FAILS, HOLDS, UNDECIDED
+from driftbandits.research.league.report.parts import Settings
 from driftbandits.simulation.result import Simulation
 from driftbandits.simulation.simulate import simulate
 

@@ -18,7 +18,7 @@ from driftbandits.research.league.standings import (
     over_families,
     published,
 )
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
+from driftbandits.research.league.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 
 if TYPE_CHECKING:
     import polars as pl
