@@ -1,7 +1,5 @@
 """``python -m reproduction``: run every study of the paper, or what is left of them, and write the report."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

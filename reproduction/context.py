@@ -36,21 +36,19 @@ class Settings:
     seed: int = 0
     horizon: int = HORIZON
 
-    def few(self, most: int) -> dict[str, int]:
+    def few(self, most: int) -> dict[str, Any]:
         """At most so many runs, and at least two, so that there is a scatter."""
         return {"runs": max(2, min(self.runs, most)), "seed": self.seed}
 
 
-class Unusable(Exception):
+class UnusableError(Exception):
     """A kept file is not the one that is asked for."""
 
 
 class Context:
     """The simulations and results of one reproduction below the folder ``out``."""
 
-    def __init__(
-        self, settings: Settings, out: Path, workers: int | None = None, *, again: bool = False
-    ) -> None:
+    def __init__(self, settings: Settings, out: Path, workers: int | None = None, *, again: bool = False) -> None:
         self.settings, self.out, self.workers, self.again = settings, out, workers, again
         self._simulations: dict[str, db.Simulation] = {}
         for folder in (out, *(out / name for name in ("runs", "studies", "figures"))):
@@ -86,7 +84,7 @@ class Context:
                 table.write_parquet(temporary, metadata={"driftbandits": json.dumps(recipe)})
             return found
 
-        return _or_again(name, path, read_or_compute, (Unusable, ValidationError))
+        return _or_again(name, path, read_or_compute, (UnusableError, ValidationError))
 
     def _file(self, folder: str, name: str) -> Path:
         path = self.out / folder / f"{name}.parquet"
@@ -112,9 +110,9 @@ def _read(path: Path, recipe: dict[str, Any]) -> dict[str, Any]:
         found = json.loads(pl.read_parquet_metadata(path)["driftbandits"])
         row = pl.read_parquet(path).row(0, named=True)
     except Exception as error:
-        raise Unusable(f"{path} holds no result, or was cut short: {error}") from error
+        raise UnusableError(f"{path} holds no result, or was cut short: {error}") from error
     if different := [key for key, value in recipe.items() if found.get(key) != value]:
-        raise Unusable(f"{path} holds another result (different {', '.join(different)})")
+        raise UnusableError(f"{path} holds another result (different {', '.join(different)})")
     return row
 
 

@@ -1,7 +1,5 @@
 """The paper's instances and policies as data: T = ceil(e^12), Gaussian rewards of variance 1/4."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -172,17 +170,19 @@ def wave(horizon: int, calm: int = CALM) -> db.Instance:
 
 def _common(k: int, multiple: float) -> PaperInstance:
     label = f"δ = {multiple:.2f}/48,000"
-    return PaperInstance(f"common-periods-{k}", label, multiple / 48_000, lambda T: db.instances.common_periods(k, T))
+    return PaperInstance(
+        f"common-periods-{k}", label, multiple / 48_000, lambda horizon: db.instances.common_periods(k, horizon)
+    )
 
 
 def _equal(k: int) -> PaperInstance:
     return PaperInstance(
-        f"equal-drift-{k}", f"δ = {k}/48,000", k / 48_000, lambda T: db.instances.equal_drift(k, T)
+        f"equal-drift-{k}", f"δ = {k}/48,000", k / 48_000, lambda horizon: db.instances.equal_drift(k, horizon)
     )
 
 
-SEPARATED = PaperInstance("separated", "δ = 1/48,000", SLOW, lambda T: db.instances.separated(T))
-TOGGLING = PaperInstance("toggling", "δ = 1/4,800", FAST, lambda T: db.instances.toggling(T))
+SEPARATED = PaperInstance("separated", "δ = 1/48,000", SLOW, lambda horizon: db.instances.separated(horizon))
+TOGGLING = PaperInstance("toggling", "δ = 1/4,800", FAST, lambda horizon: db.instances.toggling(horizon))
 MULTIPLES = (0.33, 0.66, 1, 1.33)
 EXPERIMENTS = {
     one.name: one
@@ -195,7 +195,9 @@ EXPERIMENTS = {
 }
 OTHER_FORMS = {
     "separated": PaperInstance("separated-until-half", "δ = 1/48,000", SLOW, separated_until_half),
-    "toggling": PaperInstance("toggling-3500", "δ = 1/4,800", FAST, lambda T: db.instances.toggling(T, flat=3_500)),
+    "toggling": PaperInstance(
+        "toggling-3500", "δ = 1/4,800", FAST, lambda horizon: db.instances.toggling(horizon, flat=3_500)
+    ),
 }
 """What the released files leave open about Experiments 1 and 2: the form not taken."""
 
@@ -212,13 +214,13 @@ def _planned() -> dict[str, Planned]:
     found: dict[str, Planned] = {}
     for one in EXPERIMENTS.values():
         for each in (*one.instances, *([OTHER_FORMS[one.name]] if one.name in OTHER_FORMS else [])):
-            found[each.name] = Planned(lambda T, one=one, each=each: one.policies(each, T), each.build)  # type: ignore[misc]
+            found[each.name] = Planned(lambda horizon, one=one, each=each: one.policies(each, horizon), each.build)  # type: ignore[misc]
         for each in one.instances:
             found[f"confidence-{each.name}"] = Planned(
-                lambda T, each=each: at_confidences(T, each.drift),  # type: ignore[misc]
+                lambda horizon, each=each: at_confidences(horizon, each.drift),  # type: ignore[misc]
                 each.build,
             )
-    found["episodic-regret"] = Planned(lambda T: algorithm_1(T, FAST), crossing)
+    found["episodic-regret"] = Planned(lambda horizon: algorithm_1(horizon, FAST), crossing)
     return found
 
 

@@ -1,7 +1,5 @@
 """What the paper says, from ``statements.toml``, and what the results say of it."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import tomllib

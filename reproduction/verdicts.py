@@ -9,10 +9,9 @@ consistent with them. A test counts only if it could fail: of a bound, where rou
 the bound. The paper does not number what its experiments claim; here that of Experiment k is Claim k.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from reproduction.statistics import (
     mean_and_error,
     positive_interval,
     rises,
-)
+)  # fmt: skip
 from reproduction.studies.change_of_measure import ChangeOfMeasure
 from reproduction.studies.comparison import Comparison
 from reproduction.studies.drift import HARD, RegretAgainstDrift
@@ -156,7 +155,7 @@ def claim_4(equal_drift: Comparison, many_drifts: ManyDrifts, form: str) -> Verd
         decide(rises(regrets)),
         len(regrets) - 1,
         means=[float(np.mean(runs)) for runs in regrets],
-        steps=[interval(np.subtract(after, before)) for before, after in zip(regrets, regrets[1:], strict=False)],
+        steps=[interval(np.subtract(after, before)) for before, after in pairwise(regrets)],
         correlation=_over_drifts(many_drifts, "equal-drift", FORMS[form]),
         drifts=len(many_drifts.of("equal-drift", FORMS[form])),
     )
@@ -177,7 +176,9 @@ def outperforms(separated: Comparison, toggling: Comparison, form: str) -> Verdi
     return _all(HOLDS if least else UNDECIDED, 2, least=least)
 
 
-def remark_2(separated: Comparison, toggling: Comparison, common_periods: Comparison, equal_drift: Comparison) -> Verdict:
+def remark_2(
+    separated: Comparison, toggling: Comparison, common_periods: Comparison, equal_drift: Comparison
+) -> Verdict:
     """Algorithm 2 against Algorithm 1 on every instance of the experiments."""
     changes = [
         float(np.mean(second) / np.mean(first) - 1)
@@ -413,7 +414,7 @@ def detection_time(gap_profile: GapProfile) -> Verdict:
     if not gap_profile.rows:
         return Verdict(POWERLESS, Strength(1, 0))
     low, high = gap_profile.least_product, gap_profile.largest_product
-    return _all(HOLDS if 0.99 < low and high < 1.01 else FAILS, 1, low=low, high=high)
+    return _all(HOLDS if low > 0.99 and high < 1.01 else FAILS, 1, low=low, high=high)
 
 
 def no_drift(sharp_bounds: SharpBounds) -> Verdict:

@@ -1,7 +1,5 @@
 """docs/companion.md: every statement of the paper, without what only runs can say. ``python -m`` this FILE."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

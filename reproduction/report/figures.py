@@ -1,7 +1,5 @@
 """Figures of regret, bounds and confidence: what each name in a template draws. Words in them are labels of axes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -11,7 +9,17 @@ from matplotlib.figure import Figure
 
 import driftbandits as db
 from reproduction.context import Context
-from reproduction.experiments import ALGORITHM_1, DEFECTIVE, EXPERIMENTS, FORMS, PRINTED, RIVALS, ROUND_ROBIN, SLOW, wave
+from reproduction.experiments import (
+    ALGORITHM_1,
+    DEFECTIVE,
+    EXPERIMENTS,
+    FORMS,
+    PRINTED,
+    RIVALS,
+    ROUND_ROBIN,
+    SLOW,
+    wave,
+)  # fmt: skip
 from reproduction.report import runs
 from reproduction.report.style import (
     DASHES,
@@ -23,7 +31,7 @@ from reproduction.report.style import (
     shade,
     thin,
     thousands,
-)
+)  # fmt: skip
 from reproduction.statistics import PowerLaw, mean_interval
 from reproduction.studies.drift import HARD, RegretAgainstDrift
 from reproduction.studies.gap_profile import closest_view, figure_instance, profiles
@@ -141,7 +149,9 @@ def plot_confidence(context: Context, results: Any, name: str) -> Figure:
                 above.axhline(value, label=f"{rival}: {value:,.0f}", **grey)
         below.plot([], [], color="0.3", marker="o", markersize=3, label="snoozes of an arm that becomes the better one")
         shares = [row.failed for row in good]
-        below.plot([row.confidence for row in good], shares, color="0.0", linewidth=1.4, label="runs without good event")
+        below.plot(
+            [row.confidence for row in good], shares, color="0.0", linewidth=1.4, label="runs without good event"
+        )
         above.set(xscale="log", ylabel="regret at T (log scale)")
         log_scale(above)
         below.set(xlabel="confidence (1 = the paper's radius)", ylabel="share", ylim=(-0.03, 1.05))
@@ -305,16 +315,6 @@ def plot_both_definitions(context: Context, results: Any, name: str) -> Figure:
     return figure  # type: ignore[no-any-return]
 
 
-def plot_gap_profile(context: Context, results: Any, name: str) -> Figure:
-    """The library's figure of the detectable gap at four zoom levels."""
-    return db.theory.figures.plot_gap_profile(figure_instance(context.settings.horizon))
-
-
-def plot_episode_bounds(context: Context, results: Any, name: str) -> Figure:
-    """The library's figure of appendix B."""
-    return db.theory.figures.plot_episode_bounds(context.settings.horizon, SLOW)
-
-
 _KINDS: dict[str, Callable[[Context, Any, str], dict[str, Draw]]] = {
     "instances": _instances,
     "regret": _regret,
@@ -325,9 +325,11 @@ _KINDS: dict[str, Callable[[Context, Any, str], dict[str, Draw]]] = {
     "mild-drift": _one(plot_mild_drift),
     "worst-gap": _one(plot_worst_gap),
     "wave": _one(plot_wave),
-    "gap-profile": _one(plot_gap_profile),
+    "gap-profile": _one(
+        lambda context, *_: db.theory.figures.plot_gap_profile(figure_instance(context.settings.horizon))
+    ),
     "gap-profile-both": _one(plot_both_definitions),
-    "episode-bounds": _one(plot_episode_bounds),
+    "episode-bounds": _one(lambda context, *_: db.theory.figures.plot_episode_bounds(context.settings.horizon, SLOW)),
     "episode": _one(runs.plot_episode),
     "trajectory": _one(runs.plot_trajectory),
 }

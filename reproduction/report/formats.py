@@ -1,7 +1,5 @@
 """How numbers are written in the report: the filters of its templates."""
 
-from __future__ import annotations
-
 import html
 import math
 import re
@@ -103,12 +101,14 @@ def table(columns: Mapping[str, Sequence[Any]], label: str) -> str:
         number = all(_NUMBER.fullmatch(cell) for cell in cells)
         kinds.append("number" if number else "short" if all(len(cell) <= SHORT for cell in cells) else "long")
         written.append(cells)
-    heads = "".join(f'<th scope="col" class="{k}">{html.escape(head)}</th>' for head, k in zip(columns, kinds, strict=True))
+    heads = "".join(
+        f'<th scope="col" class="{k}">{html.escape(head)}</th>' for head, k in zip(columns, kinds, strict=True)
+    )
     rows = []
-    for cells in zip(*written, strict=True):
+    for row in zip(*written, strict=True):
         body = [
             f'<td class="{k}" data-label="{html.escape(head)}">{cell}</td>'
-            for head, k, cell in zip(columns, kinds, cells, strict=True)
+            for head, k, cell in zip(columns, kinds, row, strict=True)
         ]
         rows.append(f"<tr>{''.join(body)}</tr>")
     many = ' class="many"' if len(columns) > 4 else ""

@@ -1,7 +1,5 @@
 """One HTML page that needs nothing but itself, from templates, results, verdicts and figures."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +19,8 @@ from reproduction import experiments
 from reproduction.context import Context, versions, written_whole
 from reproduction.report.figures import figure_forms
 from reproduction.report.formats import FILTERS, table
-from reproduction.report.svg import inline_svg
 from reproduction.report.style import STYLE
+from reproduction.report.svg import inline_svg
 from reproduction.statements import Judged, Statement, judge, slug
 from reproduction.verdicts import Verdict
 
@@ -31,36 +29,24 @@ ENDINGS = ("svg", "png", "pdf")
 FOLDED = 8
 """A table with more rows is folded: a reader opens it at need."""
 
-CHAPTERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "opening": {"snoozeit": ("trajectories",)},
-    "experiments": {
-        "separated": ("separated",),
-        "toggling": ("toggling",),
-        "common-periods": ("common-periods", "many-drifts"),
-        "equal-drift": ("equal-drift", "many-drifts"),
-        "gap-profile": ("gap-profile",),
-        "trajectories": ("trajectories",),
-        "episode-bounds": ("episode-bounds",),
-    },
-    "facts": {
-        "cannot-snooze": ("feasibility", "toggling"),
-        "authors-run": ("authors-run",),
-        "exp3s": ("mistaken-gamma",),
-        "wave": ("wave", "episodic-regret"),
-        "episodes": ("episodes",),
-        "sharp-bounds": ("sharp-bounds",),
-        "worst-gap": ("worst-gap",),
-        "regret-against-drift": ("regret-against-drift",),
-        "mild-drift": ("mild-drift",),
-        "change-of-measure": ("change-of-measure",),
-        "confidence": ("confidence", "good-event"),
-        "mechanisms": ("mechanisms",),
-        "provenance": ("provenance",),
-    },
-    "decisions": {"decisions": ()},
-}
-"""The sections of each chapter, a template each, and the studies that they need."""
-SECTIONS = {name: needs for sections in CHAPTERS.values() for name, needs in sections.items()}
+CHAPTERS = {
+    "opening": ("snoozeit",),
+    "experiments": (*experiments.EXPERIMENTS, "gap-profile", "trajectories", "episode-bounds"),
+    "facts": (
+        "cannot-snooze", "authors-run", "exp3s", "wave", "episodes", "sharp-bounds", "worst-gap",
+        "regret-against-drift", "mild-drift", "change-of-measure", "confidence", "mechanisms", "provenance",
+    ),
+    "decisions": ("decisions",),
+}  # fmt: skip
+"""The sections of each chapter, a template each."""
+_NEEDS: dict[str, tuple[str, ...]] = {
+    "snoozeit": ("trajectories",), "common-periods": ("common-periods", "many-drifts"),
+    "equal-drift": ("equal-drift", "many-drifts"), "cannot-snooze": ("feasibility", "toggling"),
+    "exp3s": ("mistaken-gamma",), "wave": ("wave", "episodic-regret"), "confidence": ("confidence", "good-event"),
+    "decisions": (), "provenance": ("provenance", "separated", "toggling"),
+}  # fmt: skip
+SECTIONS = {name: _NEEDS.get(name, (name,)) for sections in CHAPTERS.values() for name in sections}
+"""Every section, and the studies that it needs: the one of its name unless said otherwise."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +75,8 @@ def _markdown() -> MarkdownIt:
 
 def _formula(text: str, options: Mapping[str, Any]) -> str:
     display = "block" if options["display_mode"] else "inline"
-    return latex2mathml.converter.convert(text, display=display)
+    mathml = latex2mathml.converter.convert(text, display=display)
+    return re.sub(r"<mo>(&#x0002F;|/)</mo>", '<mo lspace="0" rspace="0">/</mo>', mathml)
 
 
 def markdown(text: str) -> str:
@@ -106,9 +93,9 @@ def write_report(context: Context, results: Mapping[str, Any], step: Callable[[]
     """Write report.html, summary.json and the figures; sections whose studies were not run are left out."""
     judged = judge(results)
     page = _Page(context, results, judged)
-    chapters = {}
+    chapters: dict[str, list[Section]] = {}
     for chapter, sections in CHAPTERS.items():
-        known = [name for name, needs in sections.items() if set(needs) <= set(results)]
+        known = [name for name in sections if set(SECTIONS[name]) <= set(results)]
         chapters[chapter] = []
         for name in known:
             chapters[chapter].append(page.section(name))

@@ -1,7 +1,5 @@
 """Figures of single runs of SnoozeIt: one episode, and whole trajectories."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -33,7 +31,11 @@ def plot_episode(context: Context, results: Any, name: str) -> Figure:
         for each in (0, 1):
             means.plot([start + 1, end], run.instance.means[[start, end - 1], each], label=f"arm {each}", **line(each))
         means.set(ylabel="true mean", ylim=(0.1, 1.02), xlim=(start, end))
-        for said, at in (("1 alternate", (start, passed)), ("3 snooze", (passed, until)), ("1 alternate", (until, end))):
+        for said, at in (
+            ("1 alternate", (start, passed)),
+            ("3 snooze", (passed, until)),
+            ("1 alternate", (until, end)),
+        ):
             means.text(sum(at) / 2, 0.95, said, ha="center", va="center", fontsize=9)
         for said, step in (("2 test passes", passed), ("4 wake", until)):
             means.axvline(step, color="0.2", linewidth=1.0)

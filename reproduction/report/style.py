@@ -1,7 +1,5 @@
 """The common style of all figures, made without pyplot, so that they need no display."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

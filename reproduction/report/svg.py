@@ -1,7 +1,5 @@
 """A figure's SVG file, made fit to stand inside a page among others."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from xml.etree import ElementTree

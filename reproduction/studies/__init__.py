@@ -1,7 +1,5 @@
 """What is measured: every study is a function from a Context to a frozen dataclass, kept as Parquet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +24,7 @@ from reproduction.studies import (
     trajectories,
     wave,
     worst_gap,
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Lemma 9 (change of measure) on simulated runs: to behave differently on two instances costs telling them apart."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,8 +58,8 @@ def change_of_measure(context: Context) -> ChangeOfMeasure:
     policies["SnoozeIt, confidence 0.05"] = db.SnoozeIt(nu.horizon, FAST, confidence=CALIBRATED / 2)
     rows = [measure(name, BLOCK, policy, nu, nu_prime, first_share, runs, seed) for name, policy in policies.items()]
     for name, steps in ((ONE_PULL, 1), (TEN_PULLS, 10)):
-        pair = [db.Instance([[mean, 0.5]] * steps) for mean in (0.3, 0.6)]
-        rows.append(measure("first arm", name, db.Oracle(np.zeros(steps, int)), *pair, mean_reward, runs, seed))
+        low, high = (db.Instance([[mean, 0.5]] * steps) for mean in (0.3, 0.6))
+        rows.append(measure("first arm", name, db.Oracle(np.zeros(steps, int)), low, high, mean_reward, runs, seed))
     return ChangeOfMeasure(tuple(rows))
 
 

@@ -1,7 +1,5 @@
 """Experiments 1 to 4: what every policy loses on every instance of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How SnoozeIt's regret depends on its confidence, what fails as it falls, and what it makes of each claim."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +73,7 @@ def confidence(context: Context) -> Confidence:
     return Confidence(tuple(rows), claims)
 
 
-def claim_at(experiment: str, regrets: list[np.ndarray], rivals: list[np.ndarray]) -> Evidence:  # type: ignore[type-arg]
+def claim_at(experiment: str, regrets: list[np.ndarray], rivals: list[np.ndarray]) -> Evidence:
     """For and against the experiment's claim; ``rivals`` are the regrets that SnoozeIt must beat."""
     if rivals:
         return beats(regrets[0], rivals)

@@ -1,7 +1,5 @@
 """Regret against the drift limit: is it T delta^(1/3) where it must be?"""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -83,7 +81,7 @@ class RegretAgainstDrift:
 
 
 def regret_against_drift(context: Context) -> RegretAgainstDrift:
-    """SnoozeIt in every family; the other policies where Theorem 3, which is about every policy, draws its instances."""
+    """SnoozeIt in every family; the other policies where Theorem 3, which is about every policy, draws instances."""
     T, options = context.settings.horizon, context.settings.few(RUNS)
     drifts = [drift for drift in DRIFTS if db.bounds.minimax_lower(T, drift).block_length <= T]
     rows: list[DriftRow] = []

@@ -6,8 +6,6 @@ episode would have cost had the worse arm been pulled in every step of its activ
 what must be true in any case.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,8 +22,10 @@ SAFETY, RECENT_GAP, RECENT_GAP_2 = "lemma-2", "claim-3", "claim-3-second"
 EPISODIC, EPISODIC_BY_GAP = "lemma-4", "lemma-4-by-gap"
 GAUGE, GAUGE_CORRECTED = "lemma-5", "lemma-5-corrected"
 SIZE, COUNT, BLOCKS, WITHIN_BLOCKS = "lemma-7", "corollary-1", "claim-8", "claim-8-within"
-LEMMAS = (SAFETY, RECENT_GAP, RECENT_GAP_2, EPISODIC, EPISODIC_BY_GAP, GAUGE, GAUGE_CORRECTED, SIZE, COUNT, BLOCKS)
-LEMMAS += (WITHIN_BLOCKS,)
+LEMMAS = (
+    SAFETY, RECENT_GAP, RECENT_GAP_2, EPISODIC, EPISODIC_BY_GAP, GAUGE, GAUGE_CORRECTED, SIZE, COUNT, BLOCKS,
+    WITHIN_BLOCKS,
+)  # fmt: skip
 RUNS = 2
 DRIFTS = (1e-7, 1e-6, 1e-5)
 

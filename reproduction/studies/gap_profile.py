@@ -5,8 +5,6 @@ one. The authors' released code plots 12 sqrt(L/w) in its place: the smallest la
 less than a window's width, but only the second takes one value per window.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The good event (the paper's own Claim 1), measured: how small may SnoozeIt's radius be before means leave it?"""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -119,7 +117,7 @@ def largest_ratio(sums: Any, known: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _extremes(sums: Any) -> tuple[Any, Any, int]:
-    """Least and largest sum of every block (node 1 is all, node i splits into 2i and 2i+1), and the number of leaves."""
+    """Least and largest sum of every block (node 1 is all, i splits into 2i and 2i+1), and the leaves."""
     size = 1
     while size < len(sums):
         size *= 2

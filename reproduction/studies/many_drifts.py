@@ -5,8 +5,6 @@ the parts of the paper's explanations: the gaps that tests detect, how long snoo
 and for what share of the time an arm is snoozed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,7 +18,7 @@ from reproduction.statistics import Mean, summarised
 COUNT = 21
 RUNS = 5
 FAMILIES: dict[str, tuple[Callable[[int, float], db.Instance], tuple[float, float]]] = {
-    "common-periods": (lambda T, drift: db.instances.common_periods(1, T, drift), (0.33, 1.33)),
+    "common-periods": (lambda horizon, drift: db.instances.common_periods(1, horizon, drift), (0.33, 1.33)),
     "equal-drift": (equally_far, (1.0, 4.0)),
 }
 """The families of Experiments 3 and 4, and the paper's range of drifts, in units of 1/48,000."""

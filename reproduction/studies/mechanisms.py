@@ -1,7 +1,5 @@
 """Why the paper says regret is as it is, in Experiments 2, 3 and 4: do the parts behave as it says?"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

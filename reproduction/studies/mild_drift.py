@@ -1,7 +1,5 @@
 """Regret under drift as mild as the paper's discussion asks: ln T, and not T."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -48,8 +46,9 @@ def mild_drift(context: Context) -> MildDrift:
     return MildDrift(rows, fit_power_law([row.horizon for row in rows], [row.per_log for row in rows]))
 
 
-def mild_row(T: int, *, runs: int, seed: int) -> MildRow:
+def mild_row(horizon: int, *, runs: int, seed: int) -> MildRow:
     """One horizon."""
+    T = horizon
     drift = math.sqrt(math.log(T)) / T**1.5
     moved = drift * np.arange(T)
     instance = db.Instance(np.column_stack([0.5 + GAP / 2 - moved, 0.5 - GAP / 2 + moved]), name="mild drift")

@@ -1,7 +1,5 @@
 """What the authors released: the run of their notebook, both sources of two instances, and the mistaken gamma."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,11 +59,10 @@ def authors_run(context: Context) -> AuthorsRun:
 
 @dataclass(frozen=True)
 class OtherForm:
-    """An instance that the released files describe in two ways: both comparisons, and the largest distance of means."""
+    """The form of an instance that was not taken, and the largest distance of its means from the one that was."""
 
     experiment: str
     apart: float
-    taken: Comparison
     other: Comparison
 
 
@@ -76,17 +73,16 @@ class Provenance:
     forms: tuple[OtherForm, ...]
 
     def of(self, experiment: str) -> OtherForm:
-        """Both forms of an experiment."""
+        """The other form of an experiment."""
         return next(form for form in self.forms if form.experiment == experiment)
 
 
 def provenance(context: Context) -> Provenance:
-    """Play both forms of Experiments 1 and 2."""
+    """Play the other forms of Experiments 1 and 2."""
     found = []
     for name, instance in OTHER_FORMS.items():
         taken, other = (context.simulation(one).instance.means for one in (name, instance.name))
-        both = compare(context, name), compare(context, name, [instance])
-        found.append(OtherForm(name, float(np.abs(taken - other).max()), *both))
+        found.append(OtherForm(name, float(np.abs(taken - other).max()), compare(context, name, [instance])))
     return Provenance(tuple(found))
 
 
@@ -116,7 +112,7 @@ def mistaken_gamma(context: Context) -> MistakenGamma:
     for name in (one.name for one in EXPERIMENTS.values() if one.with_rivals):
         played = context.simulation(name)
         right, wrong = (played.regret[one][:, -1] for one in ("Exp3.S", DEFECTIVE))
-        gammas = (float(played.policies[one].parameters(2)["gamma"]) for one in ("Exp3.S", DEFECTIVE))
+        gamma, third = (float(played.policies[one].parameters(2)["gamma"]) for one in ("Exp3.S", DEFECTIVE))
         means = positive_interval(right), positive_interval(wrong), interval(wrong - right)
-        rows.append(GammaRow(name, *gammas, *means, float(wrong.mean() / right.mean())))
+        rows.append(GammaRow(name, gamma, third, *means, float(wrong.mean() / right.mean())))
     return MistakenGamma(tuple(rows))

@@ -6,8 +6,6 @@ Theorem 1 allows about c6 L/(Delta tau) per step and round robin pays Delta/2: t
 delta < 2 Delta^3/(288^(3/2) L), 7e-6 at Delta = 0.6 and T = 162,755, whatever the horizon.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

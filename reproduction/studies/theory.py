@@ -1,7 +1,5 @@
 """What formulas alone say: whether SnoozeIt can snooze, and how the bounds compare with those for a budget V_T."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

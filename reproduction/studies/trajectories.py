@@ -1,7 +1,5 @@
 """Three runs of SnoozeIt, step by step: one episode, a gap that grows, and arms that swing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -2,10 +2,8 @@
 
 Arms cross in a triangle wave of slope delta. Round robin pays about a quarter of the wave's amplitude per step, while
 no window shows a gap: one episode holds all of it, and its regret is linear in its length, where Lemma 4 allows the
-root. If the arms separate at the end, the test passes, and Claim 8 charges all of that regret to the block of that step.
+root. If the arms separate at the end, the test passes, and Claim 8 charges all of it to the block of that step.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 

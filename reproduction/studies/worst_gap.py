@@ -9,8 +9,6 @@ drift: its exponent is 0. So here, unlike on the instances of the lower bound, a
 snoozes, and when.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,10 +78,10 @@ def worst_gap(context: Context) -> WorstGap:
         known = worst.setdefault((row.policy, row.drift), row)
         if row.regret.value > known.regret.value:
             worst[row.policy, row.drift] = row
-    laws = [
-        fit_power_law(*zip(*((row.drift, row.regret.value) for (policy, _), row in worst.items() if policy == name), strict=True))
-        for name in (ALGORITHM_1, PRINTED, ROUND_ROBIN)
-    ]  # fmt: skip
+    laws = []
+    for name in (ALGORITHM_1, PRINTED, ROUND_ROBIN):
+        mine = [row for row in worst.values() if row.policy == name]
+        laws.append(fit_power_law([row.drift for row in mine], [row.regret.value for row in mine]))
     return WorstGap(tuple(rows), tuple(worst[key] for key in sorted(worst)), *laws)
 
 

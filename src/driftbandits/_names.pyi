@@ -1,6 +1,7 @@
 from . import instances as instances
 from . import interop as interop
 from . import testing as testing
+from . import theory as theory
 from ._common.rewards import Rewards as Rewards
 from ._compile.kernels import kernel as kernel
 from .errors import DriftbanditsError as DriftbanditsError
@@ -30,7 +31,6 @@ from .simulation.simulate import simulate as simulate
 from .simulation.trajectory import trajectory as trajectory
 from .store import Store as Store
 from .sweep.sweep import Sweep as Sweep
-from . import theory as theory
 from .theory import bounds as bounds
 from .theory.feasibility import explain_feasibility as explain_feasibility
 from .theory.gaps import detectable_gap as detectable_gap

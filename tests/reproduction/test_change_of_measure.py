@@ -27,7 +27,9 @@ POLICIES: dict[str, Any] = {
 }
 
 
-def change_of_measure(policy: Any, nu: Instance, nu_prime: Instance, z: Any = first_share, *, runs: int, level: float = 0.95) -> study.Measured:
+def change_of_measure(
+    policy: Any, nu: Instance, nu_prime: Instance, z: Any = first_share, *, runs: int, level: float = 0.95
+) -> study.Measured:
     return measure("it", "there", policy, nu, nu_prime, z, runs, 0, level)
 
 
@@ -106,7 +108,9 @@ def test_the_pair_is_that_of_the_library() -> None:
     for mine, theirs in zip(block_pair(DRIFT), lower.block_pair(DRIFT), strict=True):
         assert np.array_equal(mine.means, theirs.means)
     grid = np.linspace(0.01, 0.99, 40)
-    assert bernoulli_kl(grid[:, None], grid) == pytest.approx(lower.bernoulli_kl(grid[:, None], grid), rel=1e-9, abs=1e-15)
+    assert bernoulli_kl(grid[:, None], grid) == pytest.approx(
+        lower.bernoulli_kl(grid[:, None], grid), rel=1e-9, abs=1e-15
+    )
 
 
 def test_a_left_side_that_is_too_small_would_be_seen() -> None:

@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-
-from driftbandits import instances
-from driftbandits.errors import FeasibilityWarning
-from driftbandits.instances.noise import Gaussian
 from driftbandits.research.paper import trajectories
 from driftbandits.research.paper.confidence import claim_at, curve
 from driftbandits.research.paper.evidence import decide
@@ -28,6 +24,10 @@ from driftbandits.research.paper.experiments import (
 )
 from driftbandits.research.paper.figures import plot_confidence, plot_drifts, plot_instances, plot_policies
 from driftbandits.research.paper.left_open import left_open
+
+from driftbandits import instances
+from driftbandits.errors import FeasibilityWarning
+from driftbandits.instances.noise import Gaussian
 from driftbandits.research.league.report.content import FAILS, HOLDS
 from driftbandits.simulation.result import Simulation
 from driftbandits.simulation.simulate import simulate

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-
-from driftbandits import instances, simulate
 from driftbandits.research.paper import authors_run, mechanisms, strong_tests
 from driftbandits.research.paper.experiments import EXPERIMENTS, FORMS
 from driftbandits.research.paper.sections import Material
+from driftbandits.research.studies.many_drifts import Correlation
+
+from driftbandits import instances, simulate
 from driftbandits.research.league.report.content import FAILS, HOLDS, UNDECIDED
 from driftbandits.research.league.report.parts import Settings
-from driftbandits.research.studies.many_drifts import Correlation
 
 T = 40_000
 

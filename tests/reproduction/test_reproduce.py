@@ -13,14 +13,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from driftbandits.research.paper import facts, figure_one, opening, sections, strong_tests
+from driftbandits.research.paper.compose import SECTIONS
+from driftbandits.research.paper.reproduce import reproduce
 
 from commands import driftbandits
 from driftbandits._common.files import written_whole
 from driftbandits._common.versions import versions
 from driftbandits.errors import InputError
-from driftbandits.research.paper import facts, figure_one, opening, sections, strong_tests
-from driftbandits.research.paper.compose import SECTIONS
-from driftbandits.research.paper.reproduce import reproduce
 from driftbandits.research.league.report import drawings, parts, progress
 from driftbandits.research.league.report.content import Drawing
 from waiting import started, wait_until

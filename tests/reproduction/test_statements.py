@@ -6,15 +6,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-import driftbandits
-from driftbandits import instances
 from driftbandits.research.paper import authors_run, companion, figure_one, judges
 from driftbandits.research.paper.compose import SECTIONS
 from driftbandits.research.paper.experiments import FORMS, OTHER_FORMS
 from driftbandits.research.paper.left_open import left_open
-from driftbandits.research.league.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Drawing, Section, Verdict
 from driftbandits.research.studies import episodes
+
+import driftbandits
+from driftbandits import instances
+from driftbandits.research.league.report.content import (
+    CONSISTENT,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Claim,
+    Drawing,
+    Section,
+    Verdict,
+)
 
 SOURCE = Path(driftbandits.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"

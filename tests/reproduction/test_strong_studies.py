@@ -46,7 +46,11 @@ def sharp() -> list[SharpRow]:
 
 
 def test_where_bounds_are_sharp_and_where_not(sharp: list[SharpRow]) -> None:
-    for drift, count, counted in ((0.0, 4, True), (1e-7, 8, True), (1e-4, 8, False)):  # without drift both shapes are one
+    for drift, count, counted in (
+        (0.0, 4, True),
+        (1e-7, 8, True),
+        (1e-4, 8, False),
+    ):  # without drift both shapes are one
         rows = [row for row in sharp if row.drift == drift]
         assert len(rows) == count
         assert all(row.theorem1 < row.turns for row in rows) is counted

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from test_paper import NOISE, around, simulation
-
 from driftbandits.research.paper import claims
 from driftbandits.research.paper.evidence import decide
 from driftbandits.research.paper.experiments import ALGORITHM_1, FORMS, RIVALS
+from test_paper import NOISE, around, simulation
+
 from driftbandits.research.league.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim
 from driftbandits.simulation.result import Simulation
 

@@ -3,7 +3,17 @@
 from pathlib import Path
 
 from driftbandits._common.plotting import canvas, line_style, save_figure, shade, thousands
-from driftbandits.research.league.report.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Page, Section, Verdict
+from driftbandits.research.league.report.content import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Claim,
+    Content,
+    Drawing,
+    Page,
+    Section,
+    Verdict,
+)
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" <b>"
 LONG = "A sentence long enough to wrap on any screen, as a referee's patience must, about `confidence` and regret. " * 3

@@ -10,7 +10,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from driftbandits._common.files import written_whole
-from driftbandits.research.league.report.content import CONSISTENT, FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section
+from driftbandits.research.league.report.content import (
+    CONSISTENT,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Claim,
+    Content,
+    Drawing,
+    Section,
+)
 from driftbandits.research.league.report.inline_svg import inline_svg
 from driftbandits.research.league.report.typesetting import Column, columns, prose, sentences
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-
 _MARKED = re.compile(r"(`[^`]+`)")
 _MINUS = re.compile(r"(?<![\w.)-])-(?=\d)")
 _NOTHING = re.compile(r"(?<![\w.)-])-(?=0(?:\.0+)?(?![\d.]))")
