@@ -66,7 +66,7 @@ def reproduce(
             timings[study.name] = round(time.monotonic() - begun, 3)
             advance(study.name, study.weight)
         begun = time.monotonic()
-        outcome = write_report(context, results, lambda: advance("report", DRAWING))
+        outcome = write_report(context, results, lambda: advance("report", DRAWING), sections)
         timings["report"] = round(time.monotonic() - begun, 3)
     with written_whole(out / "timings.json") as temporary:
         temporary.write_text(json.dumps(timings, indent=1) + "\n")

@@ -45,7 +45,6 @@ from reproduction.studies.mechanisms import SHARP, Mechanisms
 from reproduction.studies.mild_drift import MildDrift
 from reproduction.studies.released import AuthorsRun, Provenance
 from reproduction.studies.sharp_bounds import SharpBounds
-from reproduction.studies.theory import EpisodeBounds
 from reproduction.studies.trajectories import Trajectories
 from reproduction.studies.wave import Wave
 
@@ -451,10 +450,3 @@ def change_of_measure(change_of_measure: ChangeOfMeasure) -> Verdict:
     """Lemma 9: only a policy that surely behaves differently in the two instances could refute it."""
     rows = change_of_measure.rows
     return _bounded(len(rows), sum(row.could_fail for row in rows), sum(row.refuted for row in rows))
-
-
-def worst_durations(episode_bounds: EpisodeBounds) -> Verdict:
-    """Appendix B: the bound per step is largest at the shortest episode."""
-    rows = episode_bounds.rows
-    kind = PROVED if all(row.at == 1.0 for row in rows) else FAILS
-    return _all(kind, len(rows), peak=max(row.peak for row in rows))

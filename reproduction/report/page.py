@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import count
@@ -43,7 +43,7 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "snoozeit": ("trajectories",), "common-periods": ("common-periods", "many-drifts"),
     "equal-drift": ("equal-drift", "many-drifts"), "cannot-snooze": ("feasibility", "toggling"),
     "exp3s": ("mistaken-gamma",), "wave": ("wave", "episodic-regret"), "confidence": ("confidence", "good-event"),
-    "decisions": (), "provenance": ("provenance", "separated", "toggling"),
+    "decisions": (), "episode-bounds": (), "provenance": ("provenance", "separated", "toggling"),
 }  # fmt: skip
 SECTIONS = {name: _NEEDS.get(name, (name,)) for sections in CHAPTERS.values() for name in sections}
 """Every section, and the studies that it needs: the one of its name unless said otherwise."""
@@ -89,15 +89,19 @@ def inline(text: str) -> str:
     return str(_markdown().renderInline(" ".join(text.split())))
 
 
-def write_report(context: Context, results: Mapping[str, Any], step: Callable[[], None] = lambda: None) -> Outcome:
-    """Write report.html, summary.json and the figures; sections whose studies were not run are left out."""
+def write_report(
+    context: Context,
+    results: Mapping[str, Any],
+    step: Callable[[], None] = lambda: None,
+    wanted: Collection[str] = SECTIONS,
+) -> Outcome:
+    """Write report.html, summary.json and the figures of the sections that are wanted."""
     judged = judge(results)
     page = _Page(context, results, judged)
     chapters: dict[str, list[Section]] = {}
     for chapter, sections in CHAPTERS.items():
-        known = [name for name in sections if set(SECTIONS[name]) <= set(results)]
         chapters[chapter] = []
-        for name in known:
+        for name in (name for name in sections if name in wanted):
             chapters[chapter].append(page.section(name))
             step()
     text = page.environment.get_template("page.html.j2").render(

@@ -66,7 +66,6 @@ def _studies() -> list[Study]:
         Study("mistaken-gamma", released.MistakenGamma, released.mistaken_gamma, 1.0),
         Study("provenance", released.Provenance, released.provenance, 14.0),
         Study("feasibility", theory.Feasibility, theory.feasibility, 0.5),
-        Study("episode-bounds", theory.EpisodeBounds, theory.episode_bounds, 0.5),
     ]
 
 

@@ -1,11 +1,11 @@
-"""What formulas alone say: whether SnoozeIt can snooze, and how the bounds compare with those for a budget V_T."""
+"""What formulas alone say: whether SnoozeIt can snooze."""
 
 import math
 from dataclasses import dataclass
 
 import driftbandits as db
 from reproduction.context import Context
-from reproduction.experiments import EXPERIMENTS, FAST, SLOW
+from reproduction.experiments import EXPERIMENTS, FAST
 
 
 @dataclass(frozen=True)
@@ -48,32 +48,3 @@ def feasibility(context: Context) -> Feasibility:
     window = db.explain_feasibility(T, FAST).smallest_window
     buffer = math.sqrt(72 * log_t / window) / (6 * FAST)
     return Feasibility(tuple(rows), 1 / (864 * log_t), buffer, 2 * window + 1, 4 * math.sqrt(2 * log_t) * math.sqrt(2))
-
-
-@dataclass(frozen=True)
-class PeakRow:
-    """The peak of appendix B's bound per step over (delta L)^(1/3), and the duration where it lies, over x."""
-
-    drift: float
-    peak: float
-    at: float
-
-
-@dataclass(frozen=True)
-class EpisodeBounds:
-    """Appendix B: the bound per step of an episode that lasts d steps."""
-
-    rows: tuple[PeakRow, ...]
-
-
-def episode_bounds(context: Context) -> EpisodeBounds:
-    """Where the bound of appendix B is largest, on a grid of durations from the shortest episode on."""
-    T, rows = context.settings.horizon, []
-    for drift in (SLOW, FAST):
-        x = float(db.bounds.shortest_episode(T, drift))
-        durations = [x * 1.02**power for power in range(200)]
-        both = db.bounds.regret_per_step_by_duration(durations, T, drift)
-        best = max(range(len(durations)), key=lambda at: max(both.snoozed[at], both.not_snoozed[at]))
-        peak = max(float(both.snoozed[best]), float(both.not_snoozed[best])) / (drift * math.log(T)) ** (1 / 3)
-        rows.append(PeakRow(drift, peak, durations[best] / x))
-    return EpisodeBounds(tuple(rows))
