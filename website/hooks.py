@@ -105,8 +105,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def _outside(page: str, target: str) -> str:
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
-    if path.startswith("docs/"):
-        return target
+    if path.startswith("docs/"):  # a page that lies elsewhere too may name the folder
+        return posixpath.relpath(path, posixpath.join("docs", posixpath.dirname(page)))
     if not (ROOT / path).exists():
         raise PluginError(f"{page} links to {target}, which does not exist")
     return SOURCE + path

@@ -326,10 +326,10 @@ _KINDS: dict[str, Callable[[Context, Any, str], dict[str, Draw]]] = {
     "worst-gap": _one(plot_worst_gap),
     "wave": _one(plot_wave),
     "gap-profile": _one(
-        lambda context, *_: db.theory.figures.plot_gap_profile(figure_instance(context.settings.horizon))
+        lambda context, *_: db.plot_gap_profile(figure_instance(context.settings.horizon))
     ),
     "gap-profile-both": _one(plot_both_definitions),
-    "episode-bounds": _one(lambda context, *_: db.theory.figures.plot_episode_bounds(context.settings.horizon, SLOW)),
+    "episode-bounds": _one(lambda context, *_: db.plot_episode_bounds(context.settings.horizon, SLOW)),
     "episode": _one(runs.plot_episode),
     "trajectory": _one(runs.plot_trajectory),
 }

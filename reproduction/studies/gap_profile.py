@@ -68,7 +68,7 @@ def figure_instance(horizon: int) -> db.Instance:
 
 def profiles(instance: db.Instance) -> dict[str, Any]:
     """The detectable gap under both definitions; where nothing is detected both are sqrt(c0 L/t)."""
-    found = db.theory.gaps.gap_profile(instance)
+    found = db.gap_profile(instance)
     T = instance.horizon
     windows = np.where(found.window > 0, found.window, np.arange(1, T + 1))
     return {PAPER: found.gap, AUTHORS: np.sqrt(C0 * math.log(T) / windows)}
@@ -81,7 +81,7 @@ def gap_profile(context: Context) -> GapProfile:
 
 def facts_of_profile(instance: db.Instance) -> GapProfile:
     """The numbers behind the four statements of the caption, under both definitions."""
-    found, scale = db.theory.gaps.gap_profile(instance), C0 * math.log(instance.horizon)
+    found, scale = db.gap_profile(instance), C0 * math.log(instance.horizon)
     detected = found.window > 0
     gap_step = float(np.abs(np.diff(instance.gap)).max())
     if not detected.any():
@@ -104,7 +104,7 @@ def facts_of_profile(instance: db.Instance) -> GapProfile:
 
 def closest_view(instance: db.Instance) -> slice:
     """The steps of the closest panel: where windows move by about one in six steps."""
-    windows = db.theory.gaps.gap_profile(instance).window
+    windows = db.gap_profile(instance).window
     steps = min(CLOSEST, instance.horizon)
     known = windows > 0
     moves = np.where(known[1:] & known[:-1], np.abs(np.diff(windows)), instance.horizon)

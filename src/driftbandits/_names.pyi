@@ -1,7 +1,6 @@
 from . import instances as instances
 from . import interop as interop
 from . import testing as testing
-from . import theory as theory
 from ._common.rewards import Rewards as Rewards
 from ._compile.kernels import kernel as kernel
 from .errors import DriftbanditsError as DriftbanditsError
@@ -33,4 +32,7 @@ from .store import Store as Store
 from .sweep.sweep import Sweep as Sweep
 from .theory import bounds as bounds
 from .theory.feasibility import explain_feasibility as explain_feasibility
+from .theory.figures import plot_episode_bounds as plot_episode_bounds
+from .theory.figures import plot_gap_profile as plot_gap_profile
 from .theory.gaps import detectable_gap as detectable_gap
+from .theory.gaps import gap_profile as gap_profile
