@@ -325,9 +325,7 @@ _KINDS: dict[str, Callable[[Context, Any, str], dict[str, Draw]]] = {
     "mild-drift": _one(plot_mild_drift),
     "worst-gap": _one(plot_worst_gap),
     "wave": _one(plot_wave),
-    "gap-profile": _one(
-        lambda context, *_: db.plot_gap_profile(figure_instance(context.settings.horizon))
-    ),
+    "gap-profile": _one(lambda context, *_: db.plot_gap_profile(figure_instance(context.settings.horizon))),
     "gap-profile-both": _one(plot_both_definitions),
     "episode-bounds": _one(lambda context, *_: db.plot_episode_bounds(context.settings.horizon, SLOW)),
     "episode": _one(runs.plot_episode),

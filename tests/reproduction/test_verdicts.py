@@ -43,7 +43,7 @@ def compared(*instances: dict[str, Any], theorem1: float = 1e9) -> comparison.Co
     rows, facts = [], []
     for k, regrets in enumerate(instances, start=1):
         for name, values in regrets.items():
-            values = around(values) if np.isscalar(values) else values
+            values = around(values) if isinstance(values, int | float) else values
             mean = positive_interval(values)
             rows.append(comparison.Regret(f"δ{k}", NAMES[name], mean, mean.value, None, tuple(map(float, values))))
         facts.append(comparison.InstanceFacts(f"δ{k}", k * 1e-5, 0.1, 0.5, 1.0, 3, 3, theorem1))
