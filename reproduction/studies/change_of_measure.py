@@ -65,7 +65,7 @@ def change_of_measure(context: Context) -> ChangeOfMeasure:
 
 def block_pair(drift: float) -> tuple[db.Instance, db.Instance]:
     """nu and nu' of Theorem 3 on one block: both means 1/2, and a triangular bump on the first arm."""
-    m = int(db.bounds.minimax_lower(10**9, drift).block_length)
+    m = math.ceil((2 * drift) ** (-2 / 3))
     step, means = np.arange(m), np.full((m, 2), 0.5)
     nu = db.Instance(means, name="nu")
     means[:, 0] += np.minimum(step, m - 1 - step) / (2 * m**1.5)

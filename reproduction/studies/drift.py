@@ -40,7 +40,7 @@ they cover 5/6 of [0, 1] at any speed; and random walks that turn after 1/(2 del
 class DriftRow:
     """One policy at one drift, beside round robin on the same instances and the bounds of Theorems 2 and 3.
 
-    ``lower`` is that of the worst instance for each policy; a third of it is certain on average over these instances.
+    ``lower`` is that of the worst instance for each policy; of these instances only part of it is certain on average.
     """
 
     family: str
