@@ -267,9 +267,3 @@ def power_law_meets(x: Any, low: Any, high: Any) -> bool:
     # The room that a slope leaves is concave in it, and largest where two ends on one side lie on one line.
     room = (above - slopes[:, None] * log_x).min(axis=1) - (below - slopes[:, None] * log_x).max(axis=1)
     return bool(room.max(initial=-math.inf) >= -1e-9)  # intervals without width are met up to rounding
-
-
-def ranks(values: Any) -> Any:
-    """The rank of each value; equal values share theirs."""
-    values = np.asarray(values, np.float64)
-    return np.array([(np.sum(values < one) + np.sum(values <= one)) / 2 for one in values])

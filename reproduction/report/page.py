@@ -13,7 +13,7 @@ import latex2mathml.converter
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from pydantic_core import to_jsonable_python
+from pydantic_core import to_json
 
 from reproduction import experiments
 from reproduction.context import Context, versions, written_whole
@@ -126,17 +126,7 @@ def summary(context: Context, results: Mapping[str, Any], judged: Sequence[Judge
         for one in judged
     ]
     found = {"settings": asdict(context.settings), "versions": versions(), "results": dict(results)}
-    plain = to_jsonable_python({**found, "statements": statements})
-    return _finite(plain)  # type: ignore[no-any-return]
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and value - value != 0 else value
+    return json.loads(to_json({**found, "statements": statements}))  # type: ignore[no-any-return]  # NaN is null
 
 
 class _Page:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 import driftbandits as db
 from reproduction.context import Context
 from reproduction.experiments import HORIZON, SLOW
-from reproduction.statistics import ranks
 
 START = 0.62
 """The gap of the first episode's arms at first: large enough to show after some two thousand steps."""
@@ -114,9 +114,9 @@ def _phases(episodes: tuple[EpisodeRow, ...]) -> tuple[float, float] | None:
     some = [row for row in episodes if row.snoozed]
     if len(some) < 3:
         return None
-    gaps = ranks([row.gap for row in some])
+    gaps = rankdata([row.gap for row in some])
     active, passive = ([row.passed - row.start for row in some], [row.until - row.passed for row in some])
-    first, second = (float(np.corrcoef(gaps, ranks(lengths))[0, 1]) for lengths in (active, passive))
+    first, second = (float(np.corrcoef(gaps, rankdata(lengths))[0, 1]) for lengths in (active, passive))
     return first, second
 
 
