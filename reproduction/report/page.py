@@ -126,7 +126,8 @@ def summary(context: Context, results: Mapping[str, Any], judged: Sequence[Judge
         for one in judged
     ]
     found = {"settings": asdict(context.settings), "versions": versions(), "results": dict(results)}
-    return json.loads(to_json({**found, "statements": statements}))  # type: ignore[no-any-return]  # NaN is null
+    told = to_json({**found, "statements": statements}, inf_nan_mode="null")
+    return json.loads(told)  # type: ignore[no-any-return]
 
 
 class _Page:
