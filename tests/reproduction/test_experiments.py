@@ -10,8 +10,10 @@ import pytest
 
 import driftbandits as db
 from reproduction.experiments import EXPERIMENTS, HORIZON, OTHER_FORMS, SIMULATIONS, defective_exp3s, wave
+from reproduction.statistics import summarised
 from reproduction.studies import gap_profile, mechanisms, trajectories
 from reproduction.studies.gap_profile import AUTHORS, PAPER, facts_of_profile, profiles
+from reproduction.studies.many_drifts import DriftRow, Parts
 
 
 def test_policies_are_given_the_drift_of_their_instances() -> None:
@@ -96,6 +98,19 @@ def test_the_snoozed_arms_empirical_mean_stays_flat(runs: dict[str, trajectories
 def test_stretches_are_counted_one_by_one() -> None:
     assert mechanisms.longest_stretch(np.array([1, 0, 1, 1, 1, 0, 1, 1], bool)) == 3
     assert mechanisms.longest_stretch(np.ones(4, bool)) == 4
+
+
+def test_a_part_of_an_explanation_keeps_the_papers_sign() -> None:
+    mean = summarised([1.0, 1.0])
+    parts = [Parts(0.5, float(k) if k > 1 else None, 1.0, 2.0, 0.5, 0.3) for k in range(9)]
+    rows = [DriftRow("it", k * 1e-5, "it", mean, one) for k, one in enumerate(parts)]
+    for way in (1, -1):
+        found = mechanisms._explained("it", "snooze", way, "printed", rows)
+        assert (found.way, found.first, found.last, found.known, found.drifts) == (way, 2.0, 8.0, 7, 9)
+        assert found.r is not None
+        assert found.r.value > 0.99
+    assert mechanisms._explained("it", "snooze", 1, "printed", rows[:4]).r is None
+    assert all(way in (1, -1) for each in mechanisms.EXPLAINED.values() for _, way in each)
 
 
 def test_stairs_come_from_the_released_code() -> None:

@@ -59,6 +59,7 @@ def test_the_seven_claims_are_told_with_what_would_refute_them() -> None:
     ("change", "message"),
     [
         (("says =", "sais ="), "says"),
+        (("shown =", "shwon ="), "shwon"),
         (('verdict = "claim_8"', 'verdict = "claim_88"'), "claim_88"),
         (('kind = "proved"', 'kind = "proved"\nverdict = "claim_8"'), "give a kind or a verdict"),
     ],

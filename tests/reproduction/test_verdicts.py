@@ -94,6 +94,8 @@ def test_claim_3_fails_only_if_regret_grows_with_delta() -> None:
     numbers = verdicts.claim_3(steps, over, "released").numbers
     assert numbers["four"] == pytest.approx(-1.0)
     assert numbers["correlation"].high < 0
+    wavering = compared(*(three(100 + k % 2, 1, 1) for k in (1, 2, 3, 4)))
+    assert verdicts.claim_3(wavering, over, "printed").kind == FAILS  # though it does not rise at every step
     few = many("common-periods", **{form: [1.0, 2.0, 2.0, 1.0, 1.5] for form in FORMS})
     assert verdicts.claim_3(steps, few, "calibrated").kind == UNDECIDED
 
@@ -146,6 +148,8 @@ def test_theorem_1_is_judged_where_it_can_fail_and_for_the_printed_algorithms_on
     assert printed.numbers["closest"].mean == 40
     assert verdicts.theorem_1(*given, "released").strength.could_fail == 0
     assert verdicts.theorem_1(sharp(first=30, printed=130), *given[1:], "printed").kind == FAILS
+    tight = replace(here, instances=(replace(here.instances[0], theorem1=60.0),))
+    assert verdicts.theorem_1(given[0], tight, tight, tight, tight, "released").kind == POWERLESS  # 90 against 60
     idle = replace(given[0], rows=tuple(replace(row, turns=50.0) for row in given[0].rows))
     assert verdicts.theorem_1(idle, *given[1:], "printed").kind == POWERLESS
 
@@ -163,6 +167,8 @@ def drifts(turns: float, **means: float) -> drift.RegretAgainstDrift:
 
 
 def test_theorem_2_counts_only_what_round_robin_would_fail() -> None:
+    beyond = verdicts.theorem_2(sharp(first=30), drifts(300.0, released=120), "released")
+    assert (beyond.kind, beyond.strength.could_fail) == (POWERLESS, 0)
     good, bad = sharp(first=30, printed=30), drifts(300.0, printed=50, released=50, calibrated=50, first=120)
     assert verdicts.theorem_2(good, drifts(300.0, printed=50, first=50), "printed").kind == CONSISTENT
     assert verdicts.theorem_2(good, bad, "printed").kind == FAILS
