@@ -19,18 +19,10 @@ RUNS = 10
 HARD = "lower bound"
 
 
-def _swinging(horizon: int, drift: float, seed: int) -> db.Instance:
-    return db.instances.toggling(horizon, drift, flat=max(1, round(5 / (6 * drift))))
-
-
-def _walking(horizon: int, drift: float, seed: int) -> db.Instance:
-    return db.instances.walk(horizon, drift, reverse=min(1.0, 2 * drift), seed=seed)
-
-
 FAMILIES: dict[str, Family] = {
     HARD: lambda horizon, drift, seed: db.instances.lower_bound(horizon, drift, seed),
-    "toggling": _swinging,
-    "walk": _walking,
+    "toggling": lambda horizon, drift, seed: db.instances.toggling(horizon, drift, max(1, round(5 / (6 * drift)))),
+    "walk": lambda horizon, drift, seed: db.instances.walk(horizon, drift, reverse=min(1.0, 2 * drift), seed=seed),
 }
 """Instances of any drift: Theorem 3's; Experiment 2's arms, at rest and crossing for 5/(6 delta) steps in turn, so that
 they cover 5/6 of [0, 1] at any speed; and random walks that turn after 1/(2 delta) steps on average."""
