@@ -98,13 +98,8 @@ def facts_of(instance: db.Instance, paper: PaperInstance) -> InstanceFacts:
     means = instance.means
     moving = np.abs(np.diff(means[:, 0])) > 1e-12
     signs = np.sign(means[:, 0] - means[:, 1])
-    return InstanceFacts(
-        drift=paper.label,
-        delta=paper.drift,
-        least_gap=float(instance.gap.min()),
-        largest_gap=float(instance.gap.max()),
-        total_drift=float(np.abs(np.diff(means[:, 0])).sum()),
-        moves=int(np.count_nonzero(np.diff(moving.astype(int)) == 1)),
-        crossings=int(np.count_nonzero(np.diff(signs[signs != 0]))),
-        theorem1=float(db.bounds.instance_dependent(instance, paper.drift).total),
-    )
+    bound = float(db.bounds.instance_dependent(instance, paper.drift).total)
+    turns, crossings = np.count_nonzero(np.diff(moving.astype(int)) == 1), np.count_nonzero(np.diff(signs[signs != 0]))
+    gaps = float(instance.gap.min()), float(instance.gap.max())
+    drifted = float(np.abs(np.diff(means[:, 0])).sum())
+    return InstanceFacts(paper.label, paper.drift, *gaps, drifted, int(turns), int(crossings), bound)
