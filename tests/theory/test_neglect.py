@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -229,9 +230,16 @@ def test_a_block_moves_the_difference_by_little() -> None:
     assert 0.4 * math.sqrt(8 * p) < furthest.mean() < math.sqrt(8 * p)
 
 
-def test_the_table_of_the_page_is_what_the_program_prints() -> None:
-    kappa, runs, every = neglect.ROWS[0]
-    assert neglect.row(kappa, runs, every) in PAGE.read_text(encoding="utf-8")
+def test_the_first_row_of_the_page_is_what_the_program_prints() -> None:
+    printed = neglect.row(*neglect.ROWS[0])
+    name = printed.split("|")[1]
+    (written,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"|{name}|"))
+    # One comparison that falls otherwise on another processor moves a mean by less than the last digit.
+    assert numbers(written) == pytest.approx(numbers(printed), abs=0.0101)
+
+
+def numbers(row: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.\d+", row)]
 
 
 def test_regret_of_the_index_is_of_the_order_of_the_lower_bound() -> None:
