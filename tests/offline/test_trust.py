@@ -107,3 +107,15 @@ def test_what_the_rows_are_worth() -> None:
     )
     assert rows.least == 0.25
     assert rows.effective == pytest.approx([64 / 24, 2])
+
+
+def test_an_arm_that_came_when_no_reward_was_lost_hides_nothing() -> None:
+    """Arm 2 is chosen in the last quarter only, where all rewards came: its count of lost rewards has no variance."""
+    rng = np.random.default_rng(4)
+    arm = rng.integers(0, 2, 2_000)
+    arm[1_500:] = rng.integers(0, 3, 500)
+    reward = rng.random(2_000)
+    reward[:1_000][arm[:1_000] == 0] = np.nan
+    log = pl.DataFrame({"step": range(2_000), "arm": arm, "reward": reward, "probability": 0.5}, nan_to_null=True)
+    with pytest.raises(db.InputError, match="of the rewards of arm '0' never came, 0.0% of the others'"):
+        judged(log)

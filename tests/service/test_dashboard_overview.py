@@ -16,6 +16,7 @@ from clock import Clock
 from driftbandits.client import Client
 from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Belief, Crossing
+from driftbandits.service.dashboard import overview as overview_rows
 from driftbandits.service.dashboard import timeline, views
 from driftbandits.service.dashboard.ahead import ahead_json
 from driftbandits.service.dashboard.overview import Listing
@@ -94,6 +95,18 @@ def test_a_page_is_sent_what_changed_and_sees_what_its_token_may(tmp_path: Path)
         store.delete(store.acquire("apple"))
         assert news() == {"rows": [], "gone": ["apple"], "whole": False, "more": False}
     store.close()
+
+
+def test_a_page_says_that_there_are_more_only_if_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview_rows, "MOST", 2)
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with Store(url) as store, serving(url) as running:
+        for count, name in enumerate("abc", 1):
+            store.create(name, arms=["x", "y"])
+            running.service.overview._readings.clear()
+            found = running.on_loop(running.service.overview.rows())
+            assert list(found.by_id) == ["a", "b", "c"][: min(count, 2)]
+            assert found.more == (count == 3)
 
 
 def test_the_timeline_tells_what_happened_and_who_did_it(tmp_path: Path) -> None:

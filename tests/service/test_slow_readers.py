@@ -177,6 +177,35 @@ def test_a_stalled_live_stream_is_dropped(filled: tuple[str, dict[str, str]], mo
         wait_until(lambda: not running.service.streams._taken, "it to be dropped")
 
 
+def test_a_pipe_that_is_given_up_stops_its_writer() -> None:
+    """At once, whether the writer waits for its reader or has room to write on."""
+
+    async def given_up() -> None:
+        pipe, stopped = exports.Pipe(asyncio.get_running_loop()), threading.Event()
+
+        def write() -> None:
+            try:
+                pipe.write(b"x" * (exports.ROOM + 1))
+                pipe.wait()
+            except BrokenPipeError:
+                stopped.set()
+
+        threading.Thread(target=write, daemon=True).start()
+        while not pipe.waiting:
+            await asyncio.sleep(0.001)
+        pipe.give_up()
+        assert await asyncio.to_thread(stopped.wait, 5.0), "the writer still waits"
+        other = exports.Pipe(asyncio.get_running_loop())
+        other.write(b"x")
+        other.give_up()
+        for use in (other.wait, lambda: other.write(b"x")):
+            with pytest.raises(BrokenPipeError, match="nobody reads"):
+                use()
+        assert await other.read() == b"x"
+
+    asyncio.run(given_up())
+
+
 def test_an_end_of_the_service_waits_for_no_reader(filled: tuple[str, dict[str, str]]) -> None:
     url, secrets = filled
     with serving(url) as running, slow_reader(running, secrets["slow"]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -78,6 +79,20 @@ def test_what_the_log_makes_again_is_mended_in_place(tmp_path: Path, capsys: pyt
     assert "button: a lease that a wrong clock made" in said
     assert "nothing wrong" in said
     assert reopened(path) == before
+
+
+@pytest.mark.parametrize("junk", [b"", b"junk", b"PK", b"\0" * 5_000])
+def test_a_snapshot_of_something_else_is_removed(tmp_path: Path, junk: bytes) -> None:
+    """Its bytes decompress, and no Session comes of them."""
+    path = tmp_path / "store.db"
+    before = filled(path)
+    last = "seq = (SELECT max(seq) FROM snapshots)"
+    run(path, f"UPDATE snapshots SET data = x'{zlib.compress(junk).hex()}' WHERE {last}")
+    store = db.Store(f"sqlite:///{path}")
+    assert store.repair() == ["button: a snapshot after 5,999 events could not be read, and was removed"]
+    assert store.repair() == []
+    assert store.acquire("button").session.snapshot() == before
+    store.close()
 
 
 def test_a_gap_behind_a_snapshot_costs_nothing_that_was_learnt(tmp_path: Path) -> None:
