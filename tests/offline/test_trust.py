@@ -117,5 +117,5 @@ def test_an_arm_that_came_when_no_reward_was_lost_hides_nothing() -> None:
     reward = rng.random(2_000)
     reward[:1_000][arm[:1_000] == 0] = np.nan
     log = pl.DataFrame({"step": range(2_000), "arm": arm, "reward": reward, "probability": 0.5}, nan_to_null=True)
-    with pytest.raises(db.InputError, match="of the rewards of arm '0' never came, 0.0% of the others'"):
+    with pytest.raises(db.InputError, match=r"of the rewards of arm '0' never came, 0\.0% of the others'"):
         judged(log)
