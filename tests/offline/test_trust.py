@@ -10,7 +10,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits.offline.log import read_log
-from driftbandits.offline.trust import Evidence, evidence
+from driftbandits.offline.trust import Evidence, _test_statistics, evidence
 
 ARMS, EACH = 10, 39
 
@@ -119,3 +119,16 @@ def test_an_arm_that_came_when_no_reward_was_lost_hides_nothing() -> None:
     log = pl.DataFrame({"step": range(2_000), "arm": arm, "reward": reward, "probability": 0.5}, nan_to_null=True)
     with pytest.raises(db.InputError, match=r"of the rewards of arm '0' never came, 0\.0% of the others'"):
         judged(log)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9])
+def test_choices_are_compared_with_their_probabilities(share: float) -> None:
+    """D has mean 0; its variance is what its squares say, but no less than what the probabilities do."""
+    rng, steps, claimed = np.random.default_rng(6), 2_000, 0.1
+    arms = (rng.random(steps) >= share).astype(np.int32)
+    probability = np.where(arms == 0, claimed, 1 - claimed)
+    found = _test_statistics(arms, rng.random(steps), probability, 2)[:, 0]
+    for arm in range(2):
+        excess = (arms == arm) / probability - 1.0
+        own = (arms == arm) * (1.0 / probability - 1.0) / probability
+        assert found[arm] == pytest.approx(excess.sum() / np.sqrt(max((excess**2).sum(), own.sum())))
