@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parents[2]
+LIVE = "src/driftbandits/live/"
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +24,10 @@ def mutants() -> ModuleType:
 
 
 def test_a_seed_says_which_and_each_is_another_code(mutants: ModuleType) -> None:
-    chosen = mutants.sample(1, 80, "src/driftbandits/")
+    chosen = mutants.sample(1, 80, LIVE)
     assert len(set(chosen)) == 80
-    assert mutants.sample(1, 80, "src/driftbandits/") == chosen
-    assert mutants.sample(2, 80, "src/driftbandits/") != chosen
+    assert mutants.sample(1, 80, LIVE) == chosen
+    assert mutants.sample(2, 80, LIVE) != chosen
     for each in chosen:
         data = (ROOT / each.file).read_bytes()
         assert data[each.start : each.stop].decode() == each.before
