@@ -178,6 +178,8 @@ def main() -> None:
     given = parser.parse_args()
     chosen = sample(given.seed, given.sample, given.under)
     survived = []
+    for stopping in (signal.SIGINT, signal.SIGTERM):  # tests that run are ended, and the copy is removed
+        signal.signal(stopping, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Copy(Path(folder), given.marks)
         for number, mutant in enumerate(chosen, 1):

@@ -159,6 +159,11 @@ def test_the_lift_tells_how_many_rewards_it_does_not_know() -> None:
     assert session.lift().unknown == 0, "with late, Decisions up to the oldest open one are compared"
 
 
+def forced_for_a_moment(session: db.Session) -> None:
+    session.force_arm("b")
+    session.force_arm(None)
+
+
 CHANGES: dict[str, Callable[[db.Session], object]] = {
     "policy": lambda session: session.change(policy=db.KLUCB()),
     "explore": lambda session: session.change(explore=0.5),
@@ -169,7 +174,7 @@ CHANGES: dict[str, Callable[[db.Session], object]] = {
     "a new arm": lambda session: session.add_arm("d"),
     "an arm off": lambda session: session.disable_arm("c"),
     "an arm removed": lambda session: session.remove_arm("c"),
-    "force": lambda session: (session.force_arm("b"), session.force_arm(None)),
+    "force": forced_for_a_moment,
 }
 
 
