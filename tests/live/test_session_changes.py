@@ -273,6 +273,7 @@ def test_what_is_refused() -> None:
         *(Told(step, 0.5, 0.0) for step in (0, 1, 3)),
         *(Settled(step, 0.5, 0.0) for step in (0, 1, 3)),
         *(Asked(step, 0, 0.0, None, None) for step in (2, 4)),
+        *(Asked(3, arm, 0.0, None, None) for arm in (-1, 2)),
     ],
     ids=str,
 )
