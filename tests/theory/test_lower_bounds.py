@@ -193,9 +193,19 @@ def test_rexp3_stays_below_its_bound() -> None:
 
 
 def test_the_gap_of_a_hidden_arm_is_the_best_of_its_bound() -> None:
-    """Pinsker's bound gap m (1 - 1/K - sqrt(m kl/(2 K))) is largest near (1 - 1/K)/2 sqrt(K/m)."""
+    """gap m (1 - 1/K - sqrt(m kl/(2 K))), by Pinsker, is largest near gap = (1 - 1/K)/2 sqrt(K/m)."""
     for K, m in ((2, 1_000), (5, 4_000)):
         gaps = np.linspace(1e-4, 0.2, 2_000)
         costs = gaps * m * (1 - 1 / K - np.sqrt(m * bernoulli_kl(0.5, 0.5 + gaps) / (2 * K)))
         assert gaps[costs.argmax()] == pytest.approx(hidden_arm(m, K).gap, rel=0.01)
         assert costs.max() == pytest.approx(hidden_arm(m, K).regret, rel=1e-3)
+
+
+def test_larger_gaps_cost_more_per_step_up_to_three_eighths() -> None:
+    gaps = np.linspace(1e-3, 0.49, 2_000)
+    rates = gaps - np.sqrt(bernoulli_kl(0.5, 0.5 + gaps) / 8)
+    assert 0.375 < gaps[rates.argmax()] < 0.39
+    assert (np.diff(rates[: rates.argmax()]) > 0).all()
+    for K, m in ((2, 40), (7, 500)):
+        gap, regret = hidden_arm(m, K)
+        assert regret / m == pytest.approx((1 - 1 / K) * (gap - math.sqrt(float(bernoulli_kl(0.5, 0.5 + gap)) / 8)))
