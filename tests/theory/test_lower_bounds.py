@@ -31,7 +31,7 @@ def test_the_lower_bound_never_falls_as_the_drift_grows(horizon: int, one: float
 
 def test_blocks_of_one_length_would_let_it_fall() -> None:
     """floor(T/m) blocks of m steps: a shorter m that leaves steps over costs less."""
-    for horizon, slow, fast in ((47, 0.0022, 0.0040), (273, 0.0036, 0.0042)):
+    for horizon, slow, fast in ((47, 0.0022, 0.0040), (273, 0.0036, 0.0044)):
         plain = [horizon // m * bump_regret(m) for m in (max(24, block_length(slow)), max(24, block_length(fast)))]
         assert plain[0] > plain[1]
         assert bounds.minimax_lower(horizon, slow).bumps <= bounds.minimax_lower(horizon, fast).bumps
@@ -129,6 +129,13 @@ def test_the_bounds_of_a_budget_are_in_order(horizon: int, one: float, other: fl
     assert lower <= bounds.budget_lower(horizon, more, n_arms) * (1 + 1e-12)
     assert lower <= (1 - 1 / n_arms) * horizon
     assert lower <= bounds.budget_upper(horizon, less, n_arms)
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 10])
+def test_a_larger_budget_never_costs_less(n_arms: int) -> None:
+    """Also where blocks would be so short that their bound says less per step."""
+    found = [bounds.budget_lower(1_000, budget, n_arms) for budget in np.geomspace(1e-3, 2_000, 200)]
+    assert found == sorted(found)
 
 
 def test_a_drift_limit_is_a_budget() -> None:

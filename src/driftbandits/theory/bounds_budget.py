@@ -26,7 +26,7 @@ def budget_upper(horizon: int, variation: float, n_arms: int = 2) -> float:
     Returns
     -------
     float
-        The bound. With c = (K ln K V_T)^(1/3) T^(2/3), it is about 4.62 c if both batches and budget are large.
+        The bound. For many long batches it is about 4.62 (K ln K V_T)^(1/3) T^(2/3).
 
     See Also
     --------
