@@ -122,7 +122,7 @@ def test_pulls_in_nu_prime_are_wrong() -> None:
 def test_a_statistic_becomes_an_event(runs: list[Runs]) -> None:
     """A uniform U below Z: an event of probability E Z, which the run and U decide; it adds no divergence."""
     one = max(runs, key=lambda each: each.left)
-    Z = np.random.default_rng(2).random(one.law.shape)
+    Z = np.random.default_rng(2).random((len(one.law),))
     joint = np.concatenate([one.law * Z, one.law * (1 - Z)])
     joint_prime = np.concatenate([one.law_prime * Z, one.law_prime * (1 - Z)])
     assert (joint * np.log(joint / joint_prime)).sum() == pytest.approx(one.left)
