@@ -59,7 +59,7 @@ for file in sorted(folder.glob("*.session")):
         print(file.name, error, sep=": ")
 table = db.instances.table
 loads = {"bomb.npz": table, "table.parquet": table, "bomb.csv": table, "sweep": read}
-loads |= {"runs.parquet": db.Simulation.load, "log.parquet": db.replay}
+loads |= {"runs.parquet": db.Simulation.load, "log.parquet": db.replay, "log.csv": db.replay, "log.jsonl": db.replay}
 for name, load in loads.items():
     try:
         load(folder / name)
@@ -143,6 +143,14 @@ def bombs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"{name}.session").write_bytes(data)
     (folder / "bomb.npz").write_bytes(zipped({"means": (packed, len(head) + HUGE, 0)}))
     (folder / "bomb.csv").write_bytes(gzip.compress(b"0.5,0.5\n" * 1_000_000) * (HUGE // 8_000_000))
+    row = b'{"step":0,"arm":0,"reward":0.5}\n'
+    (folder / "log.jsonl").write_bytes(gzip.compress(row * 1_000_000) * (HUGE // 32_000_000))
+    # polars would expand it. A comma in the head of the archive, as here, passes for a table's.
+    heads = (io.BytesIO(), io.BytesIO())
+    for stream, text in zip(heads, (b"step,arm,reward\n", b"0,0,0.5\n" * 1_000_000), strict=True):
+        with gzip.GzipFile("a,b", "wb", fileobj=stream) as archive:
+            archive.write(text)
+    (folder / "log.csv").write_bytes(heads[0].getvalue() + heads[1].getvalue() * (HUGE // 8_000_000))
     pl.DataFrame({"a": [1]}).write_parquet(folder / "small.parquet")
     column = pl.LazyFrame({"red": np.zeros(2_000_000), "blue": np.zeros(2_000_000)})
     pl.concat([column] * (HUGE // 32_000_000 + 1)).sink_parquet(folder / "table.parquet")
@@ -163,6 +171,7 @@ def test_bombs_are_refused_and_the_memory_stays_small(bombs: Path) -> None:
     assert set(refused) == {
         *(f"{name}.session" for name in ("deflated", "lying", "nothing", "recipe", "wide")),
         *("bomb.npz", "table.parquet", "bomb.csv", "runs.parquet", "log.parquet", "sweep"),
+        *("log.csv", "log.jsonl"),
     }
     size = (bombs / "deflated.session").stat().st_size
     assert f"more than the limit of {size:,}: restore takes" in refused["deflated.session"]
@@ -172,7 +181,8 @@ def test_bombs_are_refused_and_the_memory_stays_small(bombs: Path) -> None:
     assert "damaged" in refused["nothing.session"]
     assert "would expand to 1,300,000,000 bytes, more than the limit of 536,870,912" in refused["recipe.session"]
     assert "would expand to 1,300,000,128 bytes" in refused["bomb.npz"]
-    assert "it is compressed: expand it first" in refused["bomb.csv"]
+    for name in ("bomb.csv", "log.csv", "log.jsonl"):
+        assert "it is compressed: expand it first" in refused[name]
     for name in ("table.parquet", "runs.parquet", "log.parquet", "sweep"):
         assert "more than the limit of 536,870,912" in refused[name]
     assert float(grown) < ROOM
