@@ -11,7 +11,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances.base import Instance
-from driftbandits.policies import Policy, SnoozeIt, SnoozeItK, SnoozeItTight
+from driftbandits.policies import Doubling, Policy, SnoozeIt, SnoozeItK, SnoozeItTight
 from driftbandits.policies.registry import short_horizon
 
 SNOOZING = SnoozeIt, SnoozeItTight, SnoozeItK
@@ -35,7 +35,10 @@ def warn_of_misfits(policies: Mapping[str, Any], instance: Instance) -> None:
 def warn_of_round_robin(policies: Mapping[str, Any], instance: Instance, pulls: Mapping[str, Array]) -> None:
     """Warn of each policy that might have snoozed an arm, and did not in any run."""
     for name, policy in policies.items():
-        if not isinstance(policy, SNOOZING) or instance.available is not None or np.ptp(pulls[name], axis=1).max() > 1:
+        snoozing = policy.base if isinstance(policy, Doubling) else policy
+        if not isinstance(snoozing, SNOOZING) or instance.available is not None:
+            continue
+        if np.ptp(pulls[name], axis=1).max() > _stages(policy, instance.horizon):
             continue
         if policy.why_never() is None and misfit(policy, instance) is None:
             gap = float(np.ptp(instance.means, axis=1).max())
@@ -46,3 +49,11 @@ def warn_of_round_robin(policies: Mapping[str, Any], instance: Instance, pulls: 
                 FeasibilityWarning,
                 stacklevel=3,
             )
+
+
+def _stages(policy: Policy, horizon: int) -> int:
+    """How often the policy starts; round robin then pulls two arms equally often, but for one pull per start."""
+    count = end = 0
+    while end < horizon:
+        count, end = count + 1, policy.stage(end).stop
+    return count
