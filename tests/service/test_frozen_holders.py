@@ -204,6 +204,9 @@ def test_connections_to_a_server_have_limits() -> None:
             statement = "SELECT current_setting(%s)::interval = %s::interval"
             for name, value in zip(*database.SERVER, strict=True):
                 assert connection.exec_driver_sql(statement, (name, value)).scalar_one()
+            limited = "SELECT current_setting(%s)::interval BETWEEN '1 ms' AND %s::interval"
+            for name, most in (("lock_timeout", "2 s"), ("idle_in_transaction_session_timeout", "10 s")):
+                assert connection.exec_driver_sql(limited, (name, most)).scalar_one(), name
             driver: Any = connection.connection.driver_connection
             told = driver.info.get_parameters()
             assert {name: told.get(name) for name in database.CLIENT} == {

@@ -88,7 +88,7 @@ def simulate(
         job.prepare()
     if keep is not None and todo:
         _check_kept(keep)
-    warn_of_misfits(policies, instance)
+    warn_of_misfits(policies, instance, noise)
     try:
         play_all(todo, lambda job, run, result: done[names[id(job)]].update({run: result}), workers, progress)
     finally:

@@ -12,6 +12,7 @@ from driftbandits.errors import InputError
 from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, TooOldError, id_of, pairs_of, step_of
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.lift import Lift
+from driftbandits.live.outcomes import warn_of_invalid
 from driftbandits.live.session import Session
 from driftbandits.live.units import MetadataList, UnitList
 from driftbandits.store.errors import StoreError
@@ -50,7 +51,7 @@ class DurableSession:
     def tell(self, id: str | Decision, reward: float) -> Outcome:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
         id = id_of(id)
-        outcome = self.tell_many([(id, reward)])[0]
+        outcome = self._tell([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
             return outcome
         raise self._writer.session.refusal(outcome, id, reward)
@@ -58,7 +59,12 @@ class DurableSession:
     def tell_many(self, rewards: Rewards) -> list[Outcome]:
         """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
         pairs = pairs_of(rewards)
-        outcomes = self._durably(lambda session: session.tell_many(pairs))
+        outcomes = self._tell(pairs)
+        warn_of_invalid(self._writer.session, pairs, outcomes)
+        return outcomes
+
+    def _tell(self, pairs: list[tuple[str, float]]) -> list[Outcome]:
+        outcomes = self._durably(lambda session: session._tell(pairs))
         session, id = self._writer.session, self._writer.experiment.id
         forgotten = {
             index: (int(decision.rpartition("-")[2]), reward)

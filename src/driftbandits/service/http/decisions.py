@@ -151,7 +151,7 @@ async def _perform(
 
 
 def _take(service: Service, held: Held, rewards: Sequence[Pair], known: dict[int, Outcome]) -> list[Outcome]:
-    outcomes = held.session.tell_many(rewards)
+    outcomes = held.session._tell(rewards)
     for index, outcome in known.items():
         outcomes[index] = outcome
     service.metrics.count_tells(outcomes)
