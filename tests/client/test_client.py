@@ -50,7 +50,7 @@ def test_the_verbs_of_a_session(client: Client, tmp_path: Path) -> None:
         assert button.tell_many([("button-3", float("inf"))]) == [Outcome.INVALID]
     unit = client.open("unit", arms=["red", "blue"], policy="KLUCB")
     with pytest.warns(FeasibilityWarning, match="^1 of 2 rewards were not accepted: .*tell one of them alone"):
-        assert unit.tell_many({unit.ask(): 3.0, "unit-9": 0.5}) == [Outcome.INVALID, Outcome.UNKNOWN]
+        assert unit.tell_many([(unit.ask().id, 3.0), ("unit-9", 0.5)]) == [Outcome.INVALID, Outcome.UNKNOWN]
     assert button.explain(decision)["arm"] == decision.arm
     client.export("button", tmp_path / "log.jsonl")
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 4
