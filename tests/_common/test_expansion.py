@@ -30,7 +30,7 @@ from driftbandits.errors import InputError
 from driftbandits.store import DamagedStoreError, history
 from driftbandits.store.history import Snapshot
 from driftbandits.store.schema import folded, snapshots, views
-from driftbandits.testing.contract.base import journal
+from stores import journal
 
 HUGE = 1_300_000_000
 ROOM = 200

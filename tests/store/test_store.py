@@ -26,8 +26,8 @@ from driftbandits.live.decisions import Asked, Settled, Told
 from driftbandits.store import FencedError, StoreError, history
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.schema import snapshots
-from driftbandits.testing.contract.base import fold
 from lively import lively
+from stores import fold
 from waiting import wait_until
 
 

@@ -13,8 +13,8 @@ import driftbandits as db
 from clock import Clock
 from driftbandits.live.decisions import Decision
 from driftbandits.live.explanation import Explanation
-from driftbandits.testing.contract.base import fold
 from many_examples import examples
+from stores import fold
 
 POLICIES = [db.AutoTS(), db.SWTS(window=30, posterior="beta"), db.UCB1(), db.KLUCB()]
 Verb = Callable[[db.Session, st.DataObject], object]

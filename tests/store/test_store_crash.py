@@ -12,7 +12,7 @@ from typing import Any
 import driftbandits as db
 import systems
 from driftbandits.live.decisions import Asked, Settled, Told
-from driftbandits.testing.contract.base import fold
+from stores import fold
 from waiting import INTERPRETED, started
 
 pytestmark = systems.process_table  # the dead are taken over at once

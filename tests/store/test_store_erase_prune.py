@@ -18,7 +18,7 @@ from driftbandits.store import DamagedStoreError, StoreUnavailableError, Writer,
 from driftbandits.store.retention import Pruned
 from driftbandits.store.schema import experiments, folded, notes, snapshots
 from driftbandits.store.writers import Erased
-from driftbandits.testing.contract.base import journal
+from stores import journal
 from waiting import INTERPRETED, PATIENCE, wait_until
 
 DAY = 86_400.0

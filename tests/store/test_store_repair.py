@@ -12,7 +12,7 @@ import pytest
 import driftbandits as db
 from driftbandits.cli.main import app
 from driftbandits.store.salvage import salvage
-from driftbandits.testing.contract.base import journal
+from stores import journal
 
 
 def filled(path: Path, days: int = 6) -> bytes:

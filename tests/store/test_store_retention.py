@@ -15,7 +15,7 @@ import driftbandits as db
 from driftbandits.cli.main import app
 from driftbandits.store import StoreUnavailableError, retention
 from driftbandits.store.history import Snapshot
-from driftbandits.testing.contract.base import journal
+from stores import journal
 
 DAY = 86_400.0
 

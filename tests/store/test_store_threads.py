@@ -8,7 +8,7 @@ from pathlib import Path
 import driftbandits as db
 from driftbandits.live.decisions import Asked, Outcome, Told
 from driftbandits.store import BusyError
-from driftbandits.testing.contract.base import fold
+from stores import fold
 
 THREADS = 6
 ROUNDS = 15

@@ -8,7 +8,7 @@ from functools import partial
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ExpiredError
 from driftbandits.policies import RoundRobin
-from driftbandits.testing.contract.base import ARMS, StoreTests, fold, refused
+from stores import ARMS, StoreTests, fold, refused
 
 
 class Declarations(StoreTests):

@@ -7,7 +7,7 @@ import time
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked, ConflictError, ExpiredError, Outcome, Settled
-from driftbandits.testing.contract.base import ARMS, StoreTests, fails, fold, refused
+from stores import ARMS, StoreTests, fails, fold, refused
 
 
 class SessionTests(StoreTests):

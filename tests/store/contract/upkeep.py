@@ -6,7 +6,7 @@ import secrets
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked
-from driftbandits.testing.contract.base import ARMS, StoreTests, refused
+from stores import ARMS, StoreTests, refused
 
 
 class UpkeepTests(StoreTests):

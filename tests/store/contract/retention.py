@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import TooOldError
 from driftbandits.policies import AutoTS
-from driftbandits.testing.contract.base import StoreTests, journal, refused
+from stores import StoreTests, journal, refused
 
 if TYPE_CHECKING:
     from driftbandits.store import Store, Writer

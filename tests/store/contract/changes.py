@@ -8,7 +8,7 @@ from pathlib import Path
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Counted, Forced, PolicyChanged, Told
 from driftbandits.policies import UCB1, AutoTS
-from driftbandits.testing.contract.base import ARMS, StoreTests, fold, refused
+from stores import ARMS, StoreTests, fold, refused
 
 
 class ChangeTests(StoreTests):

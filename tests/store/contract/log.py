@@ -5,7 +5,7 @@ from __future__ import annotations
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked, Event, Outcome, Settled, Told
 from driftbandits.policies import AutoTS
-from driftbandits.testing.contract.base import StoreTests, fold, journal, refused
+from stores import StoreTests, fold, journal, refused
 
 
 class LogTests(StoreTests):

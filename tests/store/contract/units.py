@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Asked, Event, Note, StickyChanged
-from driftbandits.testing.contract.base import ARMS, StoreTests, fold, journal, refused
+from stores import ARMS, StoreTests, fold, journal, refused
 
 if TYPE_CHECKING:
     from driftbandits.store import Store

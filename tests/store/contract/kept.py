@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from driftbandits.errors import InputError
-from driftbandits.testing.contract.base import StoreTests, journal, refused
+from stores import StoreTests, journal, refused
 
 
 class ServiceTests(StoreTests):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from driftbandits.live.decisions import Asked, Outcome, Settled, Told
-from driftbandits.testing.contract.base import StoreTests, fold, journal, refused
+from stores import StoreTests, fold, journal, refused
 
 
 class WriterTests(StoreTests):
