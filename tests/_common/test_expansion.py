@@ -27,9 +27,9 @@ from driftbandits._common.expansion import inflated, read_npy, read_npz
 from driftbandits._common.parquet import check_parquet_data, expanded_size
 from driftbandits._compile.recipe import build, describe, plain
 from driftbandits.errors import InputError
-from driftbandits.store import DamagedStoreError, history
-from driftbandits.store.history import Snapshot
+from driftbandits.store import DamagedStoreError, sessions
 from driftbandits.store.schema import folded, snapshots, views
+from driftbandits.store.sessions import Snapshot
 from stores import journal
 
 HUGE = 1_300_000_000
@@ -217,7 +217,7 @@ def test_a_bomb_in_a_store_costs_no_experiment_and_little_memory(monkeypatch: py
 
 
 def test_old_snapshots_that_cannot_be_read_are_dropped_and_the_next_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "SMALL", 0)
+    monkeypatch.setattr(sessions, "SMALL", 0)
     with db.Store("sqlite://") as store:
         store.create("button", arms=["a", "b"], policy=db.UCB1())
         writer = store.acquire("button")

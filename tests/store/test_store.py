@@ -23,7 +23,7 @@ import driftbandits as db
 import systems
 from clock import Clock
 from driftbandits.live.decisions import Asked, Settled, Told
-from driftbandits.store import FencedError, StoreError, history
+from driftbandits.store import FencedError, StoreError, sessions
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.schema import snapshots
 from lively import lively
@@ -147,8 +147,8 @@ def test_two_writers_fight_and_the_log_stays_whole(tmp_path: Path) -> None:
 
 def test_any_decision_is_explained_by_few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driftbandits.store.writers.SNAPSHOT_EVERY", 100)
-    monkeypatch.setattr(history, "LEAD", 50)
-    monkeypatch.setattr(history, "SMALL", 0)
+    monkeypatch.setattr(sessions, "LEAD", 50)
+    monkeypatch.setattr(sessions, "SMALL", 0)
     store = db.Store("sqlite://")
     store.create("x", arms=["a", "b"])
     live = {}
@@ -181,9 +181,9 @@ def test_snapshots_never_outweigh_the_log() -> None:
     store = db.Store("sqlite://")
     store.create("x", arms=["a", "b"])
     writer = store.acquire("x")
-    writer.seq = history.SNAPSHOT_EVERY
+    writer.seq = sessions.SNAPSHOT_EVERY
     assert writer.snapshot_due
-    writer.session.ask_many(history.SNAPSHOT_EVERY + 1)
+    writer.session.ask_many(sessions.SNAPSHOT_EVERY + 1)
     assert not writer.snapshot_due
 
 

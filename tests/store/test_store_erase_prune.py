@@ -124,8 +124,8 @@ def test_a_unit_that_is_erased_while_the_log_is_pruned(
     other, erased = db.Store(url), list[Erased]()
     where, name, after = {
         "is archived": (retention, "export_log", True),
-        "is read": (other._history, "session", False),
-        "is folded": (other._history, "session", True),
+        "is read": (other._sessions, "session", False),
+        "is folded": (other._sessions, "session", True),
         "is deleted": (other._retention, "_erase", False),
     }[moment]
     real: Any = getattr(where, name)
@@ -159,7 +159,7 @@ def test_what_is_pruned_while_a_unit_is_erased(url: str, monkeypatch: pytest.Mon
         visited(store, writer, day)
         if day == DAYS // 4:
             store.snapshot(writer)
-    other, real, pruned = db.Store(url), store._history.without, list[Pruned]()
+    other, real, pruned = db.Store(url), store._sessions.without, list[Pruned]()
 
     def pruned_meanwhile(*given: Any) -> Any:
         found = real(*given)
@@ -167,7 +167,7 @@ def test_what_is_pruned_while_a_unit_is_erased(url: str, monkeypatch: pytest.Mon
             pruned.append(other.prune("button"))
         return found
 
-    monkeypatch.setattr(store._history, "without", pruned_meanwhile)
+    monkeypatch.setattr(store._sessions, "without", pruned_meanwhile)
     writer, _, decisions = store.erase(writer, USERS[2])
     assert pruned[0].decisions > 0
     assert 0 < decisions < DAYS
@@ -181,7 +181,7 @@ def test_erasing_does_not_begin_again_for_ever(url: str, monkeypatch: pytest.Mon
     store, writer = begun(url)
     visited(store, writer, 0)
     with monkeypatch.context() as patched:
-        patched.setattr(store._history, "replace", lambda *given: False)
+        patched.setattr(store._sessions, "replace", lambda *given: False)
         with pytest.raises(StoreUnavailableError, match="nothing was erased; try again"):
             store.erase(writer, USERS[2])
     assert seen(store, USERS[2]) == 1

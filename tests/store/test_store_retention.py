@@ -14,7 +14,7 @@ import pytest
 import driftbandits as db
 from driftbandits.cli.main import app
 from driftbandits.store import StoreUnavailableError, retention
-from driftbandits.store.history import Snapshot
+from driftbandits.store.sessions import Snapshot
 from stores import journal
 
 DAY = 86_400.0

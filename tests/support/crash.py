@@ -16,7 +16,7 @@ from driftbandits.client.calls import Call, Found
 from driftbandits.live.decisions import Asked, ExpiredError, Outcome, Settled, Told
 from driftbandits.live.session import Session
 from driftbandits.store import Store
-from driftbandits.store.history import Snapshot
+from driftbandits.store.sessions import Snapshot
 from serving import Process
 from waiting import PATIENCE
 
@@ -148,7 +148,7 @@ class Storm:
         store = Store(self.store)
         for name in self.seen:
             experiment = store.experiment(name)
-            session, _ = store._history.session(experiment, experiment.last_seq)
+            session, _ = store._sessions.session(experiment, experiment.last_seq)
             whole, seq = self.folds.get(name) or (experiment.session(), 0)
             for event in store.events(name, seq, experiment.last_seq):
                 whole.apply(event)

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, select, update
 from driftbandits.store.answers import CHUNK
 from driftbandits.store.database import Database
 from driftbandits.store.errors import LockedError
-from driftbandits.store.history import History, Snapshot
 from driftbandits.store.schema import writers
+from driftbandits.store.sessions import Sessions, Snapshot
 from driftbandits.store.views import SavedView, Views
 from driftbandits.store.writers import Writer
 
@@ -27,15 +27,15 @@ class Left(NamedTuple):
 class Leaving:
     """The letting go."""
 
-    def __init__(self, database: Database, history: History, views: Views) -> None:
-        self._database, self._history, self._views = database, history, views
+    def __init__(self, database: Database, sessions: Sessions, views: Views) -> None:
+        self._database, self._sessions, self._views = database, sessions, views
 
     def release(self, left: Sequence[Left]) -> None:
         """All in one transaction. Those that were taken over have nothing to release, and nothing of them is saved.
 
         If another transaction has locked some and does not end, these are left to their leases.
         """
-        snapshots = {each.writer: each.snapshot for each in left if each.snapshot is not None}
+        taken = {each.writer: each.snapshot for each in left if each.snapshot is not None}
         views = {each.writer: each.view for each in left if each.view is not None}
         ordered = sorted(left, key=lambda each: each.writer.experiment.key)
         for skip_locked in (False, True):
@@ -45,7 +45,7 @@ class Leaving:
                         here = [each.writer for each in ordered[first : first + CHUNK]]
                         mine = _mine(connection, here, skip_locked)
                         keys = [writer.experiment.key for writer in mine]
-                        self._history.save(connection, {w.experiment.key: snapshots[w] for w in mine if w in snapshots})
+                        self._sessions.save(connection, {w.experiment.key: taken[w] for w in mine if w in taken})
                         self._views.write(connection, {w.experiment.key: views[w] for w in mine if w in views})
                         free = {"holder": None, "url": None, "lease_until": 0.0}
                         connection.execute(update(writers).where(writers.c.experiment.in_(keys)).values(free))

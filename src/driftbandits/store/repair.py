@@ -12,8 +12,8 @@ from driftbandits.errors import InputError
 from driftbandits.live.session import Session
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment, Experiments
+from driftbandits.store.maintenance import FAR, damage
 from driftbandits.store.schema import snapshots, views, writers
-from driftbandits.store.upkeep import FAR, damage
 
 
 def repair(database: Database, experiments: Experiments) -> list[str]:

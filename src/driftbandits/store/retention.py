@@ -23,9 +23,9 @@ from driftbandits.errors import DriftbanditsError
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
 from driftbandits.store.export import export_log
-from driftbandits.store.history import History, is_stale
 from driftbandits.store.log import Log
 from driftbandits.store.schema import changes, events, folded, notes, snapshots, writers
+from driftbandits.store.sessions import Sessions, is_stale
 
 ROWS = 10_000
 """Numbers of events whose rows are deleted in one transaction: others write between two of them."""
@@ -50,8 +50,8 @@ class _ChangedMeanwhileError(DriftbanditsError):
 class Retention:
     """Erases what is older than an experiment keeps."""
 
-    def __init__(self, database: Database, log: Log, history: History) -> None:
-        self._database, self._log, self._history = database, log, history
+    def __init__(self, database: Database, log: Log, sessions: Sessions) -> None:
+        self._database, self._log, self._sessions = database, log, sessions
 
     def prune(self, experiment: Experiment, archive: Path | None, most: float) -> Pruned:
         """Fold and erase; with ``archive``, a folder, the Decisions are in a Parquet file there before that."""
@@ -81,7 +81,7 @@ class Retention:
         """Write the Session after ``seq`` events, with all rewards as they are known now."""
         key = experiment.key
         corrections = self._log.corrections(key)
-        session = self._history.session(experiment, seq, known=corrections)[0]
+        session = self._sessions.session(experiment, seq, known=corrections)[0]
         mine = snapshots.c.experiment == key
         data = session.snapshot()
         packed = zlib.compress(data)

@@ -22,8 +22,8 @@ from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.live.session import Session
 from driftbandits.store.experiments import Experiment
-from driftbandits.store.history import is_stale
 from driftbandits.store.schema import REVISION, changes, events, folded, metadata, notes, snapshots, writers
+from driftbandits.store.sessions import is_stale
 from driftbandits.store.store import Store
 
 PART = 512

@@ -24,13 +24,13 @@ from driftbandits.store.durable import DurableSession
 from driftbandits.store.errors import ExperimentExistsError, LockedError
 from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.export import export_file, export_log
-from driftbandits.store.history import History, Snapshot
 from driftbandits.store.leaving import Leaving, Left
 from driftbandits.store.log import Log
+from driftbandits.store.maintenance import backup, check, compact
 from driftbandits.store.repair import repair
 from driftbandits.store.retention import Pruned, Retention
+from driftbandits.store.sessions import Sessions, Snapshot
 from driftbandits.store.tokens import Token, Tokens
-from driftbandits.store.upkeep import backup, check, compact
 from driftbandits.store.views import SavedView, Views
 from driftbandits.store.writers import Erased, Writer, Writers
 
@@ -57,11 +57,11 @@ class Store:
         self._answers = Answers(database)  # what was answered, under idempotency keys
         self._experiments = Experiments(database, self._answers)  # what was declared
         self._log = Log(database)  # every event
-        self._history = History(database, self._log)  # snapshots, and Sessions from them and the log
-        self._retention = Retention(database, self._log, self._history)  # how long events are kept
-        self._writers = Writers(database, self._log, self._history, self._answers, lease)  # who may append, and appends
+        self._sessions = Sessions(database, self._log)  # snapshots, and Sessions from them and the log
+        self._retention = Retention(database, self._log, self._sessions)  # how long events are kept
+        self._writers = Writers(database, self._log, self._sessions, self._answers, lease)  # who may append
         self._views = Views(database)  # what the dashboard remembers
-        self._leaving = Leaving(database, self._history, self._views)  # who lets go
+        self._leaving = Leaving(database, self._sessions, self._views)  # who lets go
         self._tokens = Tokens(database)  # who may use the service
         self._audit = Audit(database)  # who did what
         self.url, self.lease, self.holder = database.url, lease, self._writers.holder
@@ -189,7 +189,7 @@ class Store:
 
     def check(self) -> list[str]:
         """What is wrong with the database, a sentence each: damage, gaps in a log, a log that cannot be folded."""
-        return check(self._database, self._log, self._history, self._experiments)
+        return check(self._database, self._log, self._sessions, self._experiments)
 
     def repair(self) -> list[str]:
         """Mend what can be mended without losing anything; what was mended, a sentence each.
@@ -290,7 +290,7 @@ class Store:
 
     def start(self, id: str) -> Session:
         """The Session before the first event that is there: new, or what events past retention came to."""
-        return self._history.start(self.experiment(id))
+        return self._sessions.start(self.experiment(id))
 
     def reward(self, id: str, step: int) -> Told | Settled | None:
         """What a Decision came to; None while it is open, or if there is no such step."""
@@ -302,15 +302,15 @@ class Store:
 
     def amended(self, id: str, after: int, until: int) -> Iterator[Event]:
         """As ``events``, but with every reward as it was corrected last: what a Session is the fold of."""
-        return self._history.amended(self.experiment(id), after, until)
+        return self._sessions.amended(self.experiment(id), after, until)
 
     def last_correction(self, id: str) -> int:
         """The number of the last event that corrected a reward; 0 if none did."""
-        return self._history.last_correction(self.experiment(id).key)
+        return self._sessions.last_correction(self.experiment(id).key)
 
     def explain(self, id: str, step: int) -> Explanation:
         """Why a Decision chose its arm, however long ago."""
-        return self._history.explain(self.experiment(id), step)
+        return self._sessions.explain(self.experiment(id), step)
 
     def export(
         self,

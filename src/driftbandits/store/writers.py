@@ -25,11 +25,11 @@ from driftbandits.store.audit import AuditEntry, record
 from driftbandits.store.database import SILENT, Database
 from driftbandits.store.errors import BusyError, FencedError, LockedError, StoreError, StoreUnavailableError
 from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
-from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.log import Log, past_retention
 from driftbandits.store.schema import answers as kept_answers
 from driftbandits.store.schema import changes, events, folded, notes, snapshots, views, writers
+from driftbandits.store.sessions import SNAPSHOT_EVERY, Sessions, Snapshot
 
 OWNED = (events, notes, changes, snapshots, folded, views, kept_answers)
 """Tables of what belongs to an experiment."""
@@ -81,8 +81,8 @@ class Erased(NamedTuple):
 class Writers:
     """Who may append to each log, and the appending."""
 
-    def __init__(self, database: Database, log: Log, history: History, answers: Answers, lease: float) -> None:
-        self._database, self._log, self._history, self._answers = database, log, history, answers
+    def __init__(self, database: Database, log: Log, sessions: Sessions, answers: Answers, lease: float) -> None:
+        self._database, self._log, self._sessions, self._answers = database, log, sessions, answers
         self._lease, self.holder = lease, new_holder()
 
     def acquire(self, experiment: Experiment, url: str | None) -> Writer:
@@ -240,12 +240,12 @@ class Writers:
         _check_at_rest(writer)
         key, hashed = writer.experiment.key, hash_of(unit, writer.experiment.secret())
         for _ in range(ERASE_TRIES):
-            saved = self._history.without(key, hashed)
+            saved = self._sessions.without(key, hashed)
             with self._database.writing() as connection:
                 head = _locked_head(connection, key)
                 if head.epoch != writer.epoch:
                     raise _fenced([writer])
-                if not self._history.replace(connection, key, saved):
+                if not self._sessions.replace(connection, key, saved):
                     continue  # another was saved meanwhile, or old events were erased
                 this = notes.c.experiment == key, notes.c.unit == hashed
                 found = connection.execute(update(notes).where(*this).values(unit=None, metadata=None)).rowcount
@@ -279,7 +279,7 @@ class Writers:
             # In my own epoch what the log holds is what my memory did; beyond the log's end it is nothing yet.
             if head.epoch != writer.epoch or head.last_seq < taken.seq:
                 raise _fenced([writer])
-            self._history.save(connection, {writer.experiment.key: compressed})
+            self._sessions.save(connection, {writer.experiment.key: compressed})
         writer.saved = max(writer.saved, taken.seq)
 
     def _take(self, connection: Connection, head: Row[Any], url: str | None) -> None:
@@ -288,7 +288,7 @@ class Writers:
 
     def _loaded(self, experiment: Experiment, head: Row[Any]) -> Writer:
         """From the log as it was when the epoch became ours: from then on it is ours alone to append to."""
-        session, saved = self._history.session(experiment, head.last_seq)
+        session, saved = self._sessions.session(experiment, head.last_seq)
         session.journal = []
         wrong = keep_time(session, experiment.created)
         if wrong:

@@ -15,7 +15,7 @@ from driftbandits.store import Answer, AuditEntry, Writer
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
-    from driftbandits.store.history import Snapshot
+    from driftbandits.store.sessions import Snapshot
 
 
 WARN_AT = 0.1

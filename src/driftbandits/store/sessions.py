@@ -52,7 +52,7 @@ class Snapshot(NamedTuple):
         return self._replace(data=zlib.compress(self.data, 1))
 
 
-class History:
+class Sessions:
     """The snapshots, and Sessions as they were at any time."""
 
     def __init__(self, database: Database, log: Log) -> None:

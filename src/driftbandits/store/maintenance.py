@@ -14,20 +14,20 @@ from driftbandits.errors import InputError
 from driftbandits.store.database import Database
 from driftbandits.store.errors import DamagedStoreError, StoreError
 from driftbandits.store.experiments import Experiment, Experiments
-from driftbandits.store.history import History
 from driftbandits.store.log import Log
 from driftbandits.store.schema import changes, events, metadata
+from driftbandits.store.sessions import Sessions
 
 FAR = 86_400.0
 """Seconds that no lease lasts."""
 
 
-def check(database: Database, log: Log, history: History, experiments: Experiments) -> list[str]:
+def check(database: Database, log: Log, sessions: Sessions, experiments: Experiments) -> list[str]:
     """What is wrong, a sentence each; all logs are read, and folded from their last snapshots."""
     found = [f"the file is damaged: {line}" for line in damage(database)[:5]]
     for experiment in experiments.listed("", None):
         try:
-            found += _wrong(database, history, experiment)
+            found += _wrong(database, sessions, experiment)
         except (StoreError, InputError) as error:
             found.append(f"{experiment.id}: {getattr(error, 'reason', None) or error}")
     return found
@@ -45,7 +45,7 @@ def damage(database: Database) -> list[str]:
     return [line for line in said if line != "ok"]
 
 
-def _wrong(database: Database, history: History, experiment: Experiment) -> list[str]:
+def _wrong(database: Database, sessions: Sessions, experiment: Experiment) -> list[str]:
     count = 0
     with database.reading() as connection:
         for table in (events, changes):
@@ -56,8 +56,8 @@ def _wrong(database: Database, history: History, experiment: Experiment) -> list
     wanted = experiment.last_seq - experiment.folded
     if count != wanted:
         return [f"{experiment.id}: the log should have {wanted:,} events, and has {count:,}"]
-    history.start(experiment)
-    history.session(experiment, experiment.last_seq)
+    sessions.start(experiment)
+    sessions.session(experiment, experiment.last_seq)
     return []
 
 
