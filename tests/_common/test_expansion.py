@@ -193,42 +193,42 @@ def test_a_bomb_in_a_store_costs_no_experiment_and_little_memory(monkeypatch: py
     bomb = zeros(HUGE)
     with db.Store("sqlite://") as store:
         store.create("button", arms=["a", "b"], policy=db.UCB1())
-        writer = store.acquire("button")
+        writer = store.writers.acquire("button")
         writer.session.tell(writer.session.ask(), 1.0)
-        store.append([(writer, journal(writer))])
-        store.snapshot(writer, Snapshot.of(writer.session))
+        store.writers.append([(writer, journal(writer))])
+        store.writers.save_snapshot(writer, Snapshot.of(writer.session))
         before = writer.session.snapshot()
-        key = store.experiment("button").key
-        with store._database.writing() as connection:
+        key = store.experiments.get("button").key
+        with store.database.writing() as connection:
             connection.execute(update(snapshots).values(data=bomb))
             connection.execute(insert(views), {"experiment": key, "seq": 2, "data": bomb, "summary": None})
             assert connection.execute(select(snapshots.c.data)).scalars().all() == [bomb]
-        writer = store.reload(writer)
+        writer = store.writers.reload(writer)
         assert writer.session.snapshot() == before, "the log is enough"
-        assert store._views.find(key) is None
-        told = store.repair()
+        assert store.views.find("button") is None
+        told = store.maintenance.repair()
         assert any("the dashboard's view" in line for line in told)
-        with store._database.writing() as connection:
+        with store.database.writing() as connection:
             row = {"experiment": key, "seq": 2, "step": 1, "corrected": 0, "data": bomb}
             connection.execute(insert(folded), row)
             connection.execute(update(snapshots).values(data=bomb))
         with pytest.raises(DamagedStoreError, match="would expand to more than the limit of"):
-            store.reload(writer)
+            store.writers.reload(writer)
 
 
 def test_old_snapshots_that_cannot_be_read_are_dropped_and_the_next_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "SMALL", 0)
     with db.Store("sqlite://") as store:
         store.create("button", arms=["a", "b"], policy=db.UCB1())
-        writer = store.acquire("button")
+        writer = store.writers.acquire("button")
         for number in range(5):
             writer.session.tell(writer.session.ask(), 1.0)
-            store.append([(writer, journal(writer))])
-            store.snapshot(writer, Snapshot.of(writer.session))
+            store.writers.append([(writer, journal(writer))])
+            store.writers.save_snapshot(writer, Snapshot.of(writer.session))
             if number == 0:
-                with store._database.writing() as connection:
+                with store.database.writing() as connection:
                     connection.execute(update(snapshots).values(data=b"damaged"))
-        with store._database.reading() as connection:
+        with store.database.reading() as connection:
             kept = connection.execute(select(snapshots.c.seq).order_by(snapshots.c.seq)).scalars().all()
     assert kept == [4, 6, 8, 10]
 

@@ -166,7 +166,10 @@ def test_times_that_cannot_be_kept_are_refused(seconds: Any) -> None:
 def test_nothing_is_kept_for_less_than_an_hour(keep: float) -> None:
     with db.Store("sqlite://") as store:
         store.create("x", arms=["a", "b"], keep=3_600)
-        for call in (lambda: store.create("y", arms=["a", "b"], keep=keep), lambda: store.describe("x", keep=keep)):
+        for call in (
+            lambda: store.create("y", arms=["a", "b"], keep=keep),
+            lambda: store.experiments.update("x", keep=keep),
+        ):
             with pytest.raises(db.InputError, match="keep must be at least 3,600 seconds, since a service"):
                 call()
-        assert store.experiment("x").keep == 3_600.0
+        assert store.experiments.get("x").keep == 3_600.0

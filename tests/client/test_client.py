@@ -17,7 +17,8 @@ import pytest
 from driftbandits.client import AsyncClient, Client, RefusedError, UnavailableError, aio, sync
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.live.decisions import ConflictError, Decision, ExpiredError, Outcome, UnknownDecisionError
-from driftbandits.store import Store, StoreError
+from driftbandits.store import StoreError
+from driftbandits.store.writers import Writers
 from in_process import Running, serving
 from waiting import PATIENCE
 
@@ -143,16 +144,16 @@ def test_an_answer_that_got_lost_counts_once(running: Running, monkeypatch: pyte
 
 def test_patience(running: Running, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     chair = client.open("chair", arms=["red", "blue"])
-    append, failures = Store.append, iter([StoreError("away")] * 2)
+    append, failures = Writers.append, iter([StoreError("away")] * 2)
 
     def fails_twice(*arguments: Any) -> None:
         for failure in failures:
             raise failure
         append(*arguments)
 
-    monkeypatch.setattr(Store, "append", fails_twice)
+    monkeypatch.setattr(Writers, "append", fails_twice)
     assert chair.ask().step == 1
-    monkeypatch.setattr(Store, "append", append)
+    monkeypatch.setattr(Writers, "append", append)
     with Client("http://127.0.0.1:9", patience=0.3) as nobody, pytest.raises(UnavailableError, match=":9"):
         nobody.experiment("chair")
 

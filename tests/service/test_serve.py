@@ -42,13 +42,13 @@ def test_from_start_to_sigterm(tmp_path: Path) -> None:
             store = Store(url)
             store.create("button", arms=["red", "blue"])
             assert client.open("button").ask().step == 1
-            assert store.experiment("button").url == line["url"]
+            assert store.experiments.get("button").url == line["url"]
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate()
     assert process.returncode in (0, -signal.SIGTERM)
     assert "Traceback" not in said
-    assert store.experiment("button").holder is None
-    assert store.acquire("button").saved == 1
+    assert store.experiments.get("button").holder is None
+    assert store.writers.acquire("button").saved == 1
     store.close()
     assert driftbandits("token", "revoke", "app", "--store", url).stdout == "revoked app\n"
 
@@ -102,7 +102,7 @@ def test_the_first_start_makes_a_token_and_the_interpreter_is_left_as_it_was(
         run.serve(Settings(store=f"sqlite:///{tmp_path}/file.db", port=0))
     printed = capsys.readouterr().out.split()[-1]
     store = Store(f"sqlite:///{tmp_path}/file.db")
-    assert store.token(printed)  # the first start makes one
+    assert store.tokens.find(printed)  # the first start makes one
     store.close()
     assert [line.get("names") for line in said] == [["DRIFTBANDITS_PROT"], None]
     if sys.platform != "win32":

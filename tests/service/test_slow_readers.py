@@ -30,7 +30,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str
     """A Store with a long log, and tokens for it."""
     url = f"sqlite:///{tmp_path_factory.mktemp('slow')}/store.db"
     with Store(url) as store:
-        secrets = {name: store.add_token(name, "read") for name in ("slow", "other", "third", "fourth", "fifth")}
+        secrets = {name: store.tokens.add(name, "read") for name in ("slow", "other", "third", "fourth", "fifth")}
         store.create("button", arms=["r" * 150, "b" * 150])
         with store.open("button") as session:
             for _ in range(DECISIONS // 10_000):

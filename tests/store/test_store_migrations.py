@@ -56,17 +56,17 @@ def old_store(name: str, folder: Path) -> Path:
 def continues(url: str) -> None:
     """Everything is still there, and the experiment goes on."""
     store = db.Store(url, existing=True)
-    experiment = store.experiment("button")
+    experiment = store.experiments.get("button")
     assert (experiment.arms, experiment.last_seq) == (["red", "green", "blue"], 105)
-    log = list(store.events("button"))
+    log = list(store.history.events("button"))
     assert len(log) == 105
     with store.open("button") as session:
         decision = session.ask()
         assert decision.id == "button-61"
         session.tell(decision.id, 0.5)
         assert session.explain("button-7").step == 7
-    assert list(store.events("button"))[:105] == log
-    if any(experiment.id == "visitors" for experiment in store.experiments()):
+    assert list(store.history.events("button"))[:105] == log
+    if any(experiment.id == "visitors" for experiment in store.experiments.all()):
         visitors_continue(store)
     store.close()
     db.Store(url).close()
@@ -74,11 +74,11 @@ def continues(url: str) -> None:
 
 def visitors_continue(store: db.Store) -> None:
     """Units get the arm that they had, unless it is off since; who is held out stays so; and one can be erased."""
-    log = [event for event in store.events("visitors") if isinstance(event, Asked)]
+    log = [event for event in store.history.events("visitors") if isinstance(event, Asked)]
     with store.open("visitors") as durable:
-        session = durable._writer.session
+        session = durable.writer.session
         assert (session.available, session.holdout) == (["red", "green", "gold"], (0.2, "red"))
-        assert (session.open, session.late) == (10, store.experiment("visitors").late)
+        assert (session.open, session.late) == (10, store.experiments.get("visitors").late)
         had = [session.arms[event.arm] for event in log]
         again = durable.ask_many(20, [f"user-{number}" for number in range(20)])
         assert all(one.arm == arm for one, arm in zip(again, had, strict=True) if arm != "blue")
@@ -86,9 +86,9 @@ def visitors_continue(store: db.Store) -> None:
         assert [event.note and event.note.metadata for event in log] == [f'{{"n":{number}}}' for number in range(20)]
         assert durable.erase("user-3") == 2
         durable.tell_many(dict.fromkeys(again, 0.5))
-    now = [event for event in store.events("visitors") if isinstance(event, Asked)]
+    now = [event for event in store.history.events("visitors") if isinstance(event, Asked)]
     assert [event.step for event in now if event.note and event.note.unit is None] == [4, 24]
-    assert store.check() == []
+    assert store.maintenance.check() == []
 
 
 @pytest.mark.parametrize("name", OLD)

@@ -72,7 +72,7 @@ def test_many_may_open_a_new_database_at_once_on_sqlite_and_postgres(tmp_path: P
 import sys, driftbandits as db
 for url in sys.argv[1:]:
     sys.stdin.read(1)
-    print(len(db.Store(url).experiments()), flush=True)
+    print(len(db.Store(url).experiments.all()), flush=True)
 """
     with postgres.database() as url:
         urls = [f"sqlite:///{tmp_path / 'store.db'}", url]
@@ -101,7 +101,7 @@ def test_who_opens_a_new_file_waits_while_another_makes_its_tables(
     other.execute("PRAGMA journal_mode = WAL")
     other.execute("BEGIN IMMEDIATE")
     url = f"sqlite:///{tmp_path / 'store.db'}"
-    opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments())), daemon=True)
+    opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments.all())), daemon=True)
     opening.start()
     opening.join(1.0)
     assert opening.is_alive()
@@ -116,7 +116,7 @@ def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables(monkeypat
     opened: list[int] = []
     with postgres.database() as url:
         engine = create_engine(url.replace("postgresql", "postgresql+psycopg", 1))
-        opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments())), daemon=True)
+        opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments.all())), daemon=True)
         with engine.connect() as connection:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
             opening.start()
@@ -131,7 +131,7 @@ def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables(monkeypat
 
 def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
     store = db.Store(url)
-    with store._database.writing() as connection:
+    with store.database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(db.InputError, match=r"newer version \(schema 9999.*pip install --upgrade"):
         db.Store(url)

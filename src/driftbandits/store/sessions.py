@@ -13,13 +13,12 @@ from sqlalchemy import Connection, Row, Table, bindparam, delete, func, insert, 
 from driftbandits._common.expansion import inflated
 from driftbandits._common.packing import emptied
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Event, UnknownDecisionError, amended
-from driftbandits.live.explanation import Explanation
+from driftbandits.live.decisions import amended
 from driftbandits.live.session import Session
 from driftbandits.store.database import Database
 from driftbandits.store.errors import DamagedStoreError
 from driftbandits.store.experiments import REMEMBER, Experiment
-from driftbandits.store.log import Correction, Log, past_retention
+from driftbandits.store.log import Correction, Log
 from driftbandits.store.schema import folded, snapshots
 
 SNAPSHOT_EVERY = 20_000
@@ -28,10 +27,6 @@ WHOLE = 2
 """The last so many snapshots are kept whole. Older ones are for explaining alone, and forget answered Decisions."""
 SMALL = 4_000
 """Bytes of a snapshot of which there is little to forget."""
-LEAD = 5_000
-"""An explanation folds at least so many events, so that it knows recent rewards as the live Session did."""
-
-
 UNREADABLE = b""
 Saved = Mapping[tuple[Table, int], bytes | None]
 
@@ -58,22 +53,9 @@ class Sessions:
     def __init__(self, database: Database, log: Log) -> None:
         self._database, self._log = database, log
 
-    def explain(self, experiment: Experiment, step: int) -> Explanation:
-        """Why a Decision chose its arm, from the Session at that time."""
-        seq, decision = self._log.seq_of_ask(experiment.key, step), f"{experiment.id}-{step}"
-        base = self._folded(experiment.key)
-        if base is not None and 1 <= step <= base.step and (seq is None or seq <= base.seq):
-            raise past_retention(experiment.id, step, "can't be explained")
-        if seq is None:
-            raise UnknownDecisionError(f"there is no Decision {decision!r} in the Store")
-        if base is not None and seq < base.corrected:
-            raise past_retention(experiment.id, step, "can't be explained")
-        session, _ = self.session(experiment, seq, lead=LEAD)
-        return session.explain(decision)
-
     def start(self, experiment: Experiment) -> Session:
         """The Session before the first event that is kept."""
-        base = self._folded(experiment.key)
+        base = self.base(experiment.key)
         if base is None:
             return experiment.session()
         try:
@@ -84,11 +66,12 @@ class Sessions:
                 f"they came to can't be read ({error}). Restore a backup"
             ) from error
 
-    def _folded(self, key: int) -> Row[Any] | None:
+    def base(self, key: int) -> Row[Any] | None:
+        """Return the Session that erased events came to, as it is stored, if any were erased."""
         with self._database.reading() as connection:
             return connection.execute(select(folded).where(folded.c.experiment == key)).one_or_none()
 
-    def session(
+    def at(
         self, experiment: Experiment, seq: int, lead: int = 0, known: Sequence[Correction] | None = None
     ) -> tuple[Session, int]:
         """The Session after ``seq`` events, and the seq of the snapshot it began from.
@@ -96,16 +79,16 @@ class Sessions:
         Rewards are those that were known then, or with all corrections that are ``known``.
         """
         while True:
-            base = self._folded(experiment.key)
+            base = self.base(experiment.key)
             try:
-                return self._session(experiment, seq, lead, known)
+                return self._at(experiment, seq, lead, known)
             except (InputError, DamagedStoreError):
-                now = self._folded(experiment.key)
+                now = self.base(experiment.key)
                 if (base and base.seq) == (now and now.seq):
                     raise
                 # What was being read was erased meanwhile.
 
-    def _session(
+    def _at(
         self, experiment: Experiment, seq: int, lead: int, known: Sequence[Correction] | None
     ) -> tuple[Session, int]:
         corrections = self._log.corrections(experiment.key, seq) if known is None else known
@@ -121,16 +104,6 @@ class Sessions:
                 return session, saved
         raise AssertionError("a Session before its first event is whole")
 
-    def amended(self, experiment: Experiment, after: int, until: int) -> Iterator[Event]:
-        """The events as they would have been, had every reward been right at first."""
-        rewards = {each.step: each.reward for each in self._log.corrections(experiment.key, until)}
-        after = max(after, experiment.folded)
-        return amended(self._log.events(experiment.key, after, until), rewards)
-
-    def last_correction(self, key: int) -> int:
-        """The number of the last event that corrected a reward; 0 if none did."""
-        return max((each.seq for each in self._log.corrections(key)), default=0)
-
     def _starts(
         self, experiment: Experiment, seq: int, lead: int, corrections: Sequence[Correction]
     ) -> Iterator[tuple[Session, int, bool]]:
@@ -139,7 +112,7 @@ class Sessions:
         A snapshot between a reward and its correction knows the wrong reward, and is left out.
         """
         mine = snapshots.c.experiment == experiment.key
-        base = self._folded(experiment.key)
+        base = self.base(experiment.key)
         useful = snapshots.c.seq.between(base.seq if base else 0, seq - lead)  # what came before is erased
         statement = select(snapshots.c.seq, snapshots.c.whole).where(mine, useful)
         with self._database.reading() as connection:
