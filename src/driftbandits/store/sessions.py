@@ -59,7 +59,7 @@ class Sessions:
         if base is None:
             return experiment.session()
         try:
-            return _restored(base.data, experiment)
+            return Session.restore(inflated(base.data))
         except InputError as error:
             raise DamagedStoreError(
                 f"{experiment.id!r} can't be continued: its first {base.seq:,} events are past retention, and what "
@@ -130,7 +130,7 @@ class Sessions:
                 row = select(snapshots.c.data).where(mine, snapshots.c.seq == saved)
                 data = connection.execute(row).scalar_one_or_none()
             try:
-                yield _restored(data or b"", experiment), saved, whole
+                yield Session.restore(inflated(data or b"")), saved, whole
             except InputError:
                 continue  # of another version, or damaged: the log alone is enough, if slower
         first = self.start(experiment)
@@ -197,12 +197,6 @@ class Sessions:
 
 def _numbers(connection: Connection, table: Table, key: int) -> Sequence[int]:
     return connection.execute(select(table.c.seq).where(table.c.experiment == key)).scalars().all()
-
-
-def _restored(data: bytes, experiment: Experiment) -> Session:
-    session = Session.restore(inflated(data))
-    session.unit_key = experiment.secret()  # which old ones do not know
-    return session
 
 
 def is_stale(seq: int, corrections: Sequence[Correction]) -> bool:
