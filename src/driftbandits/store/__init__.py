@@ -60,28 +60,42 @@ from driftbandits.store.errors import (
 )
 
 with needs("serve", "a Store"):
-    from driftbandits.store.answers import Answer
-    from driftbandits.store.audit import AuditEntry
-    from driftbandits.store.experiments import Experiment
+    from driftbandits.store.answers import Answer, Answers
+    from driftbandits.store.audit import Audit, AuditEntry, AuditRecord
+    from driftbandits.store.experiments import Experiment, Experiments
+    from driftbandits.store.history import History
+    from driftbandits.store.maintenance import Maintenance
+    from driftbandits.store.retention import Retention
     from driftbandits.store.store import Store
-    from driftbandits.store.tokens import Token
-    from driftbandits.store.writers import Writer
+    from driftbandits.store.tokens import Token, Tokens
+    from driftbandits.store.views import Views
+    from driftbandits.store.writers import Writer, Writers
 
 __all__ = [
     "Answer",
+    "Answers",
+    "Audit",
     "AuditEntry",
+    "AuditRecord",
     "BusyError",
     "DamagedStoreError",
     "Experiment",
     "ExperimentExistsError",
+    "Experiments",
     "FencedError",
+    "History",
     "LockedError",
+    "Maintenance",
     "PastRetentionError",
+    "Retention",
     "Store",
     "StoreError",
     "StoreUnavailableError",
     "Token",
+    "Tokens",
     "UnknownExperimentError",
     "UnusableStoreError",
+    "Views",
     "Writer",
+    "Writers",
 ]
