@@ -9,7 +9,8 @@ import pytest
 
 from driftbandits.cli.main import app
 from driftbandits.errors import InputError
-from driftbandits.store import Store, StoreUnavailableError, audit
+from driftbandits.service.dashboard.timeline import timeline
+from driftbandits.store import AuditEntry, Store, StoreUnavailableError, audit
 from in_process import ARMS, Running, ask, serving, tell
 
 VERBS: list[tuple[str, str, Any, str]] = [
@@ -135,3 +136,12 @@ def test_a_deletion_that_is_not_confirmed_deletes_nothing(
     assert [each.id for each in store.experiments.all()] == ["button"]
     assert store.audit.entries() == []
     store.close()
+
+
+def test_the_timeline_of_an_id_that_is_used_again_begins_anew() -> None:
+    with Store("sqlite://") as store:
+        for who in ("me", "you"):
+            store.create("button", arms=["a", "b"], audit=AuditEntry(who, "created", "button"))
+            assert [entry["who"] for entry in timeline(store, "button", [], with_names=True)] == [who]
+            if who == "me":
+                store.writers.delete(store.writers.acquire("button"), AuditEntry(who, "deleted", "button"))

@@ -28,6 +28,8 @@ class UpkeepTests(StoreTests):
         assert (again.key != key, again.last_seq, list(store.history.events(name))) == (True, 0, [])
         assert store.writers.acquire(name).session.step == 0
         assert [deed.details for deed in store.audit.entries() if deed.experiment == name] == [{"why": "asked to"}]
+        assert [each.did for each in store.audit.of(name, ["deleted"], 0.0, 9)] == ["deleted"]
+        assert store.audit.of(name, ["deleted"], again.created, 9) == [], "it was another experiment"
 
     def test_nothing_is_done_unless_it_is_written_down(self) -> None:
         from driftbandits.store import AuditEntry, StoreError
