@@ -89,9 +89,9 @@ def test_a_snapshot_of_something_else_is_removed(tmp_path: Path, junk: bytes) ->
     last = "seq = (SELECT max(seq) FROM snapshots)"
     run(path, f"UPDATE snapshots SET data = x'{zlib.compress(junk).hex()}' WHERE {last}")
     store = db.Store(f"sqlite:///{path}")
-    assert store.repair() == ["button: a snapshot after 5,999 events could not be read, and was removed"]
-    assert store.repair() == []
-    assert store.acquire("button").session.snapshot() == before
+    assert store.maintenance.repair() == ["button: a snapshot after 5,999 events could not be read, and was removed"]
+    assert store.maintenance.repair() == []
+    assert store.writers.acquire("button").session.snapshot() == before
     store.close()
 
 

@@ -84,16 +84,16 @@ def test_no_note_outlives_its_decision(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(retention, "ROWS", rows)
     store = db.Store(f"sqlite:///{tmp_path / 'store.db'}")
     store.create("button", arms=["red", "blue"], policy=db.RoundRobin(), keep=DAY)
-    writer = store.acquire("button")
+    writer = store.writers.acquire("button")
     writer.session.clock = lambda: time.time() - 2 * DAY
     for _ in range(6):
         made = writer.session.ask_many(10, [f"user {place}" for place in range(10)], [{"page": "home"}] * 10)
         writer.session.tell_many([(each.id, 1.0) for each in made if each.step != 33])
     writer.session.clock = time.time
     writer.session.ask(unit="young")
-    store.append([(writer, journal(writer))])
-    assert store.prune("button").decisions == 59
-    with store._database.reading() as connection:
+    store.writers.append([(writer, journal(writer))])
+    assert store.retention.prune("button").decisions == 59
+    with store.database.reading() as connection:
         left = connection.exec_driver_sql("SELECT step FROM notes ORDER BY step").scalars().all()
     assert left == [33, 61], "that of the one that is open, and the young one"
     store.close()
