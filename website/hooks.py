@@ -27,8 +27,8 @@ SOURCE = "https://github.com/driftbandits/driftbandits/blob/main/"
 RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md", "experiments.md")
 """Pages whose code is run when the site is built."""
 MATHEMATICS = (
-    "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
-    "snoozeit.md", "sessions.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
+    "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "proofs-neglect.md", "beyond-the-paper.md",
+    "companion.md", "snoozeit.md", "sessions.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
     "dashboard.md", "experiments.md", "interop.md", "architecture.md", "moving/",
 )  # fmt: skip
 """Pages in which letters are formulas."""

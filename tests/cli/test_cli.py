@@ -153,7 +153,7 @@ def test_options_reach_the_simulation(tmp_path: Path) -> None:
     instance.save(tmp_path / "means.csv")
     words = ["simulate", tmp_path / "means.csv", "--policy", "SnoozeIt", "--policy", "Rexp3", "--drift", 0.01]
     path = tmp_path / "runs.parquet"
-    answer = driftbandits(*words, "--seed", 4, "--noise", "bernoulli", "--runs", 2, "--save", path)
+    answer = driftbandits(*words, "--seed", 4, "--noise", "bernoulli", "--runs", 2, "--keep", path)
     assert answer.returncode == 0, answer.stderr
     assert "note: " in answer.stderr  # this SnoozeIt can never snooze
     kept = db.Simulation.load(path)

@@ -149,7 +149,9 @@ def bounds(
     print(f"    + {upper.bad_event:,.0f} for the bad event")
     tight = theorems.snoozeit_tight(horizon, drift)
     print(f"SnoozeItTight, any instance: {tight.total:,.0f} ({tight.per_step:.4g} a step); this package's own")
-    print(f"Theorem 3, some instance, any policy: {lower.total:,.1f} = {lower.blocks:,} blocks x {lower.per_block:.4g}")
+    print(f"Theorem 3, some instance, any policy: {lower.total:,.1f}, the largest of {lower.bumps:,.1f} for bumps")
+    others = f"{lower.constant_gap:,.1f} for a constant gap and {lower.coin_flips:,.1f} for coin flips"
+    print(f"    in {lower.blocks:,} blocks, {others}")
     print(f"An episode lasts at least {theorems.shortest_episode(horizon, drift):,.0f} steps,")
     print(f"    so there are at most {theorems.most_episodes(horizon, drift):,.1f} of them")
     print(explain_feasibility(horizon, drift))

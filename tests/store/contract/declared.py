@@ -8,7 +8,7 @@ from functools import partial
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ExpiredError
 from driftbandits.policies import RoundRobin
-from driftbandits.testing.contract.base import ARMS, StoreTests, fold, refused
+from stores import ARMS, StoreTests, fold, refused
 
 
 class Declarations(StoreTests):
@@ -26,19 +26,19 @@ class Declarations(StoreTests):
             title="Größe",
             drift=1e-5,
         )
-        found = self.store().experiment(name)
+        found = self.store().experiments.get(name)
         assert (found.id, found.title, found.arms, found.seed) == (name, "Größe", ARMS, 2**64 - 1)
         assert (found.timeout, found.default_reward, found.explore, found.drift) == (2.5, 1.0, 0.05, 1e-5)
         assert (found.status, found.last_seq, found.holder) == ("running", 0, None)
         assert found.session().policy == RoundRobin()
-        assert name in [each.id for each in store.experiments()]
-        store.set_status(name, "archived")
-        assert self.store().experiment(name).status == "archived"
+        assert name in [each.id for each in store.experiments.all()]
+        store.experiments.set_status(name, "archived")
+        assert self.store().experiments.get(name).status == "archived"
 
     def test_lists_go_on_where_they_stopped(self) -> None:
         store = self.store()
         names = sorted(self.new(store) for _ in range(3))
-        first = store.experiments(after=names[0], limit=1)
+        first = store.experiments.all(after=names[0], limit=1)
         assert len(first) == 1
         assert names[0] < first[0].id <= names[1]
 
@@ -49,10 +49,10 @@ class Declarations(StoreTests):
         refused(InputError, "different names", lambda: store.create("x", arms=["red", "red"]))
         refused(InputError, "an id has", lambda: store.create("a/b", arms=ARMS))
         refused(InputError, "drift", lambda: store.create("x", arms=ARMS, drift=2))
-        refused(InputError, "status must be", lambda: store.set_status(name, "asleep"))
-        for verb in ("experiment", "acquire", "events", "open"):
-            refused(InputError, "no experiment", partial(getattr(store, verb), "nobody-knows-me"))
-        refused(InputError, "no experiment", lambda: store.set_status("nobody-knows-me", "paused"))
+        refused(InputError, "status must be", lambda: store.experiments.set_status(name, "asleep"))
+        for verb in (store.experiments.get, store.writers.acquire, store.history.events, store.open):
+            refused(InputError, "no experiment", partial(verb, "nobody-knows-me"))
+        refused(InputError, "no experiment", lambda: store.experiments.set_status("nobody-knows-me", "paused"))
 
     def test_what_is_declared_can_change(self) -> None:
         store = self.store()
@@ -66,10 +66,10 @@ class Declarations(StoreTests):
             refused(InputError, "between 0 and 1", lambda: session.tell(session.ask().id, 5000))
             assert session.ask().due is None
             refused(InputError, "default_reward must be in reward_range", lambda: session.change(default_reward=2))
-        found = self.store().experiment(name)
+        found = self.store().experiments.get(name)
         assert (found.timeout, found.default_reward, found.reward_range) == (None, 0.25, (0.0, 1.0))
         assert found.session().default_reward is None  # before its first event
-        writer = self.store().acquire(name)
+        writer = self.store().writers.acquire(name)
         assert writer.session.snapshot() == fold(store, name).snapshot()
         assert (writer.session.timeout, writer.session.seq) == (None, writer.seq)
         refused(ExpiredError, "settled", lambda: writer.session.tell(forgotten.id, 1))

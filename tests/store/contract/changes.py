@@ -8,7 +8,7 @@ from pathlib import Path
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Counted, Forced, PolicyChanged, Told
 from driftbandits.policies import UCB1, AutoTS
-from driftbandits.testing.contract.base import ARMS, StoreTests, fold, refused
+from stores import ARMS, StoreTests, fold, refused
 
 
 class ChangeTests(StoreTests):
@@ -36,28 +36,28 @@ class ChangeTests(StoreTests):
                     session.remove_arm(ARMS[1])
                     session.enable_arm(ARMS[0])
             refused(InputError, "has no arm", lambda: session.disable_arm(ARMS[1]))
-        found = store.experiment(name)
+        found = store.experiments.get(name)
         assert (found.arms, found.statuses) == ([*ARMS, "new"], ["on", "removed", "on"])
         assert (found.policy["class"], found.explore, found.timeout) == ("UCB1", 0.2, 60)
         assert found.first is not None
         assert (found.first["arms"], found.first["policy"]["class"]) == (ARMS, "AutoTS")
-        assert [event.arm for event in store.events(name) if isinstance(event, Forced)] == [1, 2]
-        kinds = [event for event in store.events(name) if isinstance(event, ArmChanged | PolicyChanged)]
+        assert [event.arm for event in store.history.events(name) if isinstance(event, Forced)] == [1, 2]
+        kinds = [event for event in store.history.events(name) if isinstance(event, ArmChanged | PolicyChanged)]
         assert [getattr(event, "name", None) for event in kinds] == ["new", ARMS[0], None, ARMS[1], ARMS[0]]
         again = self.store()
         with again.open(name, arms=ARMS, policy=AutoTS()) as session:  # as it was created
-            assert {step: again.explain(name, step) for step in said} == said
+            assert {step: again.history.explain(name, step) for step in said} == said
             assert session.ask().arm == "new"
-            assert fold(again, name).snapshot() == session._writer.session.snapshot()
+            assert fold(again, name).snapshot() == session.writer.session.snapshot()
         with tempfile.TemporaryDirectory() as folder:
-            assert store.export(name, Path(folder) / "log.csv") == 41
+            assert store.history.export(name, Path(folder) / "log.csv") == 41
             assert ",new," in (Path(folder) / "log.csv").read_text()
-        assert store.check() == []
+        assert store.maintenance.check() == []
 
     def test_silence_that_was_learnt_ahead_is_in_the_log(self) -> None:
         store = self.store()
         name = self.new(store, timeout=60.0, default_reward=0.0, late=True, policy=UCB1())
-        writer = store.acquire(name)
+        writer = store.writers.acquire(name)
         live, now = writer.session, [writer.session.clock() - 90.0]
         live.clock = lambda: now[0]
         for _ in range(40):
@@ -66,33 +66,33 @@ class ChangeTests(StoreTests):
             live.tell_many({decisions[0]: 1.0})
         live.change(late=False)
         live.change(late=True)
-        store.append([(writer, live.journal or [])])
+        store.writers.append([(writer, live.journal or [])])
         live.journal = []
-        assert any(isinstance(event, Counted) for event in store.events(name))
-        assert store.experiment(name).late
-        assert store.experiment(name).session().late
+        assert any(isinstance(event, Counted) for event in store.history.events(name))
+        assert store.experiments.get(name).late
+        assert store.experiments.get(name).session().late
         assert fold(store, name).snapshot() == live.snapshot()
-        store.snapshot(writer)
-        told = next(event.step for event in store.events(name) if isinstance(event, Told))
-        writer = store.correct(writer, [(told, 0.0)])  # a refund
+        store.writers.save_snapshot(writer)
+        told = next(event.step for event in store.history.events(name) if isinstance(event, Told))
+        writer = store.writers.correct(writer, [(told, 0.0)])  # a refund
         assert fold(store, name).snapshot() == writer.session.snapshot()
         with tempfile.TemporaryDirectory() as folder:
-            assert store.export(name, Path(folder) / "log.csv") == 200
+            assert store.history.export(name, Path(folder) / "log.csv") == 200
             rows = (Path(folder) / "log.csv").read_text().splitlines()[1:]
         kinds = [row.split(",")[7] for row in rows]
         assert set(kinds) == {"told", "default", "corrected", ""}, "what is open is open, learnt ahead or not"
-        assert store.check() == []
-        store.release(writer)
+        assert store.maintenance.check() == []
+        store.writers.release(writer)
 
     def test_title_and_drift_can_change(self) -> None:
         store = self.store()
         name = self.new(store)
-        store.describe(name, title="Buttons", drift=1e-4)
-        store.describe(name)
-        assert (store.experiment(name).title, store.experiment(name).drift) == ("Buttons", 1e-4)
-        store.describe(name, drift=None)
-        assert (store.experiment(name).title, store.experiment(name).drift) == ("Buttons", None)
-        refused(InputError, "there is no experiment", lambda: store.describe("nobody", title="x"))
+        store.experiments.update(name, title="Buttons", drift=1e-4)
+        store.experiments.update(name)
+        assert (store.experiments.get(name).title, store.experiments.get(name).drift) == ("Buttons", 1e-4)
+        store.experiments.update(name, drift=None)
+        assert (store.experiments.get(name).title, store.experiments.get(name).drift) == ("Buttons", None)
+        refused(InputError, "there is no experiment", lambda: store.experiments.update("nobody", title="x"))
 
     def test_an_export_goes_on_where_the_last_one_ended(self) -> None:
         store = self.store()
@@ -102,17 +102,17 @@ class ChangeTests(StoreTests):
             decisions = session.ask_many(6)
             for decision in decisions[:3]:
                 session.tell(decision, 0.5)
-            since = store.experiment(name).last_seq
-            assert store.export(name, file, since=since) == 0
+            since = store.experiments.get(name).last_seq
+            assert store.history.export(name, file, since=since) == 0
             session.tell(decisions[4], 0.25)
             session.correct(decisions[0].id, 0.75)
             session.ask()
-            assert store.export(name, file, since=since) == 3
+            assert store.history.export(name, file, since=since) == 3
             rows = [line.split(",") for line in file.read_text().splitlines()[1:]]
             assert [(int(row[1]), row[6], row[7]) for row in rows] == [
                 (1, "0.75", "corrected"),
                 (5, "0.25", "told"),
                 (7, "", ""),
             ]
-            assert store.export(name, file) == 7
-            refused(InputError, "since", lambda: store.export(name, file, since=-1))
+            assert store.history.export(name, file) == 7
+            refused(InputError, "since", lambda: store.history.export(name, file, since=-1))

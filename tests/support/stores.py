@@ -11,7 +11,7 @@ from driftbandits.live.decisions import Decision
 from driftbandits.live.session import Session
 
 if TYPE_CHECKING:
-    from driftbandits.store import Store, Writer
+    from driftbandits.store import Answer, Store, Writer
 
 ARMS = ["red", "blue"]
 
@@ -32,16 +32,22 @@ class StoreTests(ABC):
         """Ask and tell so many times, and append."""
         decisions = writer.session.ask_many(count)
         writer.session.tell_many((decision.id, decision.step % 7 / -7) for decision in decisions)
-        store.append([(writer, journal(writer))])
+        store.writers.append([(writer, journal(writer))])
         return decisions
 
 
 def fold(store: Store, name: str) -> Session:
     """The Session that the whole log makes, with no snapshot's help."""
-    session, experiment = store.experiment(name).session(), store.experiment(name)
-    for event in store.amended(name, 0, experiment.last_seq):
+    session, experiment = store.experiments.get(name).session(), store.experiments.get(name)
+    for event in store.history.amended(name, 0, experiment.last_seq):
         session.apply(event)
     return session
+
+
+def kept_answer(store: Store, name: str, key: str) -> Answer | None:
+    """What was answered under that idempotency key of an experiment."""
+    where = store.experiments.get(name).key, key
+    return store.answers.find([where]).get(where)
 
 
 def refused(kind: type[Exception], said: str, call: Callable[[], Any]) -> Exception:
