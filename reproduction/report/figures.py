@@ -315,6 +315,23 @@ def plot_both_definitions(context: Context, results: Any, name: str) -> Figure:
     return figure  # type: ignore[no-any-return]
 
 
+def plot_budgets(context: Context, results: Any, name: str) -> Figure:
+    """Bounds for a drift limit and for the budget that it implies; where they are trivial, T/2 is less."""
+    rows = results["budgets"].rows
+    curves = {
+        "upper": "upper bound, drift limit (Theorem 2)", "budget_upper": "upper bound, budget V = δT (Rexp3)",
+        "lower": "lower bound, drift limit (Theorem 3)", "budget_lower": "lower bound, budget V = δT",
+    }  # fmt: skip
+    with canvas(height=4.6) as (figure, axes):
+        for index, (field, label) in enumerate(curves.items()):
+            values = [getattr(row, field) for row in rows]
+            axes.plot([row.drift for row in rows], values, label=label, marker="o", markersize=3, **line(index))
+        axes.axhline(context.settings.horizon / 2, color="0.5", linewidth=1.0, label="T/2: both arms in turn, gap 1")
+        axes.set(xscale="log", yscale="log", xlabel="drift limit δ (per step)", ylabel="regret at T")
+        legend_below(figure, axes, 1, size=8)
+    return figure  # type: ignore[no-any-return]
+
+
 _KINDS: dict[str, Callable[[Context, Any, str], dict[str, Draw]]] = {
     "instances": _instances,
     "regret": _regret,
@@ -325,6 +342,7 @@ _KINDS: dict[str, Callable[[Context, Any, str], dict[str, Draw]]] = {
     "mild-drift": _one(plot_mild_drift),
     "worst-gap": _one(plot_worst_gap),
     "wave": _one(plot_wave),
+    "budgets": _one(plot_budgets),
     "gap-profile": _one(lambda context, *_: db.plot_gap_profile(figure_instance(context.settings.horizon))),
     "gap-profile-both": _one(plot_both_definitions),
     "episode-bounds": _one(lambda context, *_: db.plot_episode_bounds(context.settings.horizon, SLOW)),

@@ -35,6 +35,7 @@ CHAPTERS = {
     "facts": (
         "cannot-snooze", "authors-run", "exp3s", "wave", "episodes", "sharp-bounds", "worst-gap",
         "regret-against-drift", "mild-drift", "change-of-measure", "confidence", "mechanisms", "provenance",
+        "budgets",
     ),
     "decisions": ("decisions",),
 }  # fmt: skip

@@ -66,6 +66,7 @@ def _studies() -> list[Study]:
         Study("mistaken-gamma", released.MistakenGamma, released.mistaken_gamma, 1.0),
         Study("provenance", released.Provenance, released.provenance, 14.0),
         Study("feasibility", theory.Feasibility, theory.feasibility, 0.5),
+        Study("budgets", theory.Budgets, theory.budgets, 0.5),
     ]
 
 

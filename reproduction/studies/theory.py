@@ -1,4 +1,4 @@
-"""What formulas alone say: whether SnoozeIt can snooze."""
+"""What formulas alone say: whether SnoozeIt can snooze, and how its bounds compare with those for a budget."""
 
 import math
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import driftbandits as db
 from reproduction.context import Context
 from reproduction.experiments import EXPERIMENTS, FAST
+from reproduction.studies.drift import DRIFTS
 
 
 @dataclass(frozen=True)
@@ -48,3 +49,30 @@ def feasibility(context: Context) -> Feasibility:
     window = db.explain_feasibility(T, FAST).smallest_window
     buffer = math.sqrt(72 * log_t / window) / (6 * FAST)
     return Feasibility(tuple(rows), 1 / (864 * log_t), buffer, 2 * window + 1, 4 * math.sqrt(2 * log_t) * math.sqrt(2))
+
+
+@dataclass(frozen=True)
+class BudgetRow:
+    """Upper and lower bounds for a drift limit delta, and for the budget V_T = delta T that it implies."""
+
+    drift: float
+    upper: float
+    lower: float
+    budget_upper: float
+    budget_lower: float
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """A row per drift."""
+
+    rows: tuple[BudgetRow, ...]
+
+
+def budgets(context: Context) -> Budgets:
+    """Theorems 2 and 3 beside Besbes, Gur and Zeevi's bounds, at the drifts of ``drift``."""
+    T, bounds, rows = context.settings.horizon, db.bounds, []
+    for drift in DRIFTS:
+        ours = float(bounds.minimax_upper(T, drift)), float(bounds.minimax_lower(T, drift))
+        rows.append(BudgetRow(drift, *ours, bounds.budget_upper(T, drift * T), bounds.budget_lower(T, drift * T)))
+    return Budgets(tuple(rows))
