@@ -133,6 +133,7 @@ def test_only_runs_and_reports_one(tmp_path: Path) -> None:
 def test_a_section_of_formulas_runs_nothing(tmp_path: Path) -> None:
     run(tmp_path, only="episode-bounds")
     assert not (tmp_path / "runs").exists()
+    assert "The main findings" not in (tmp_path / "report.html").read_text(), "a heading without findings"
 
 
 def test_every_format_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
