@@ -8,7 +8,7 @@ from reproduction.statistics import FAILS, HOLDS, UNDECIDED
 
 CONSISTENT = "consistent"
 """Of a statement about all instances: every test bore it out, and some could have failed."""
-POWERLESS = "no test could fail"
+POWERLESS = "not testable here"
 """Of any statement: whatever was run, it could not have refuted it."""
 PARTLY = "in part"
 """True in one of its readings, or true of less than is said."""
