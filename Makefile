@@ -7,9 +7,9 @@ READY := .venv/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := python -m pip install --no-compile --quiet --disable-pip-version-check --constraint constraints.txt
 # uv installs in seconds what takes pip more than a minute. It reads no pip.conf: where only pip knows the way, pip goes it.
-EVERYTHING := --editable '.[all]' --group dev --group docs
+EVERYTHING := --editable '.[all]' --group dev --group docs --group reproduction
 
-.PHONY: help reproduce demo test quick soak check docs site-check package bench bench-peers clean
+.PHONY: help reproduce demo test quick soak mutants check docs site-check package bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
@@ -17,6 +17,7 @@ help:
 	@echo "make test         checks, doctests and tests"
 	@echo "make quick        the tests of what changed since main, without the slow ones"
 	@echo "make soak         the long tests: random policies, kills, full disks, frozen databases, wrong requests; each alone: tests/soak.py --help"
+	@echo "make mutants      changes of src, one at a time, that no test notices: 60 random ones, some hours; ARGS='--sample 8 --seed 3 --under src/driftbandits/live'"
 	@echo "make check        ruff, mypy, import-linter"
 	@echo "make docs         the site: site/index.html, without network; pages of policies and rooms.svg are made first"
 	@echo "make site-check   builds the site and opens every page of it in a browser"
@@ -34,7 +35,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 reproduce: $(READY)
-	@$(BIN)/driftbandits reproduce
+	@$(BIN)/python -m reproduction
 
 demo: $(READY)
 	@$(BIN)/driftbandits demo
@@ -53,6 +54,9 @@ quick: $(READY)
 soak: $(READY)
 	@PYTHONPATH=tests/support:tests/twins $(BIN)/python tests/soak.py
 
+mutants: $(READY)
+	@$(BIN)/python tools/mutants.py $(ARGS)
+
 STYLE := $(BIN)/ruff check . && $(BIN)/ruff format --check .
 
 check: $(READY)
@@ -62,6 +66,7 @@ check: $(READY)
 
 docs: $(READY)
 	@$(BIN)/python -m driftbandits.research.pages docs/policies
+	@$(BIN)/python -m reproduction.report.companion docs/companion.md
 	@$(BIN)/python tests/support/rooms.py docs/rooms.svg
 	@$(SITE)
 

@@ -74,7 +74,7 @@ def fill(store: Store, count: int) -> None:
         key = store.create(f"experiment-{number:04}", arms=["red", "green", "blue"], title=title).key
         data, summary = kept[number % len(kept)]
         row = {"experiment": key, "seq": 801, "data": zlib.compress(data, 1), "summary": summary}
-        with store._database.writing() as connection:
+        with store.database.writing() as connection:
             connection.execute(insert(views), row)
 
 

@@ -35,17 +35,17 @@ import sys, time
 import driftbandits as db
 begun = time.perf_counter()
 store = db.Store(sys.argv[1])
-writer = store.acquire("day")
+writer = store.writers.acquire("day")
 print(time.perf_counter() - begun, writer.seq, writer.seq - writer.saved)
 """
 EXPLAIN = """
 import sys, time
 import driftbandits as db
 store = db.Store(sys.argv[1])
-store.explain("day", 1)  # compiles
+store.history.explain("day", 1)  # compiles
 for step in map(int, sys.argv[2:]):
     begun = time.perf_counter()
-    store.explain("day", step)
+    store.history.explain("day", step)
     print(time.perf_counter() - begun)
 """
 EXPORT = """
@@ -54,7 +54,7 @@ import driftbandits as db
 from driftbandits._common.memory import peak_megabytes
 store = db.Store(sys.argv[1])
 begun = time.perf_counter()
-store.export("day", sys.argv[2])
+store.history.export("day", sys.argv[2])
 print(time.perf_counter() - begun, peak_megabytes())
 """
 
@@ -76,8 +76,8 @@ def rows_a_second(write: Callable[[list[Event]], None], size: int) -> float:
 
 def through_us(url: str, size: int) -> float:
     store = db.Store(url)
-    writer = store.acquire(store.create(f"us-{size}", arms=["a", "b"]).id)
-    rate = rows_a_second(lambda events: store.append([(writer, events)]), size)
+    writer = store.writers.acquire(store.create(f"us-{size}", arms=["a", "b"]).id)
+    rate = rows_a_second(lambda events: store.writers.append([(writer, events)]), size)
     store.close()
     return rate
 
@@ -159,19 +159,19 @@ def day(decisions: int) -> None:
         url, path = f"sqlite:///{folder}/store.db", Path(folder, "store.db")
         store = db.Store(url)
         store.create("day", arms=["a", "b"], timeout=60.0, default_reward=0.0)
-        writer = store.acquire("day")
+        writer = store.writers.acquire("day")
         session = writer.session
         begun = time.perf_counter()
         for _ in track(range(0, decisions, 1_000), "filling", console=Console(stderr=True), transient=True):
             asked = session.ask_many(1_000)
             session.tell_many([(decision.id, 0.5) for decision in asked])
             events, session.journal = session.journal or [], []
-            store.append([(writer, events)])
+            store.writers.append([(writer, events)])
             if writer.snapshot_due and session.step < decisions - 4_000:  # leaves as much to fold as a restart may find
-                store.snapshot(writer)
+                store.writers.save_snapshot(writer)
         filled = time.perf_counter() - begun
-        store.release(writer)
-        with store._database.reading() as connection:
+        store.writers.release(writer)
+        with store.database.reading() as connection:
             count, weight = connection.exec_driver_sql("SELECT count(*), sum(length(data)) FROM snapshots").one()
         store.close()
         print(f"\n{decisions:,} Decisions in SQLite, 1,000 a commit:")

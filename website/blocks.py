@@ -25,7 +25,7 @@ from typing import Any
 
 import polars as pl
 
-from driftbandits.research.report.typesetting import columns
+from driftbandits.research.league.report.typesetting import columns
 
 FENCE = re.compile(
     r"^(?P<raises><!-- raises -->\n)?```(?P<kind>\w+)(?: (?P<file>[\w./-]+))?\n(?P<code>.*?)^```\n", re.M | re.S

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from driftbandits.research.report.formulas import formula
+from mathml import formula
 
 TAG = re.compile(r"(<!--.*?-->|<[^>]+>)", re.DOTALL)
 OPAQUE = ("code", "pre", "a", "math", "svg", "script", "style", "h1", "h2", "h3", "h4", "h5", "h6", "title")

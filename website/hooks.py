@@ -27,8 +27,8 @@ SOURCE = "https://github.com/driftbandits/driftbandits/blob/main/"
 RUN = ("index.md", "tutorials/", "moving/", "cookbook.md", "faq.md", "experiments.md")
 """Pages whose code is run when the site is built."""
 MATHEMATICS = (
-    "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "beyond-the-paper.md", "companion.md",
-    "snoozeit.md", "sessions.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
+    "policies/", "reference/", "theory.md", "proofs.md", "proofs-beyond.md", "proofs-neglect.md", "beyond-the-paper.md",
+    "companion.md", "snoozeit.md", "sessions.md", "glossary.md", "league.md", "sweeps.md", "replay.md", "faq.md",
     "dashboard.md", "experiments.md", "interop.md", "architecture.md", "moving/",
 )  # fmt: skip
 """Pages in which letters are formulas."""
@@ -105,8 +105,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 def _outside(page: str, target: str) -> str:
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
-    if path.startswith("docs/"):
-        return target
+    if path.startswith("docs/"):  # a page that lies elsewhere too may name the folder
+        return posixpath.relpath(path, posixpath.join("docs", posixpath.dirname(page)))
     if not (ROOT / path).exists():
         raise PluginError(f"{page} links to {target}, which does not exist")
     return SOURCE + path

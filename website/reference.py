@@ -56,8 +56,11 @@ def rooms() -> dict[str, Room]:
     for module, name in re.findall(r"^from \.(\w+) import (\w+)", listed, re.M):
         if name in dir(db) and name not in db.POLICIES:  # those have pages
             found["policies"].names[f"driftbandits.{name}"] = f"driftbandits.policies.{module}.{name}"
-    client = importlib.import_module("driftbandits.client")
-    found["client"].names |= dict(_entries("driftbandits.client", client, "client"))
+    for room in ("client", "store"):
+        name = f"driftbandits.{room}"
+        entries = _entries(name, importlib.import_module(name), room)
+        known = set(found[room].names.values())
+        found[room].names |= {public: home for public, home in entries if home not in known}
     return {room: page for room, page in found.items() if page.names}
 
 

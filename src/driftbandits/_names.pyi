@@ -21,7 +21,6 @@ from .offline.drift import estimate_drift as estimate_drift
 from .offline.recorded import play_recorded as play_recorded
 from .offline.replay import replay as replay
 from .policies.base import records as records
-from .research import studies as studies
 from .research.league.recommend import Recommendation as Recommendation
 from .research.league.recommend import recommend as recommend
 from .simulation.detections import detection_table as detection_table
@@ -33,4 +32,7 @@ from .store import Store as Store
 from .sweep.sweep import Sweep as Sweep
 from .theory import bounds as bounds
 from .theory.feasibility import explain_feasibility as explain_feasibility
+from .theory.figures import plot_episode_bounds as plot_episode_bounds
+from .theory.figures import plot_gap_profile as plot_gap_profile
 from .theory.gaps import detectable_gap as detectable_gap
+from .theory.gaps import gap_profile as gap_profile

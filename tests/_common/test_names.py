@@ -45,6 +45,12 @@ ALIKE = [
     ("ab", "a\u200db"),
     ("ab", "a\u200cb"),
     ("\uac00", "\u1100\u1161"),
+    ("\u2764", "\u2764\ufe0f"),
+    ("ab", "a\u034fb"),
+    ("ab", "ab\u3164"),
+    ("ab", "ab\u2800"),
+    ("a b", "a\u2800b"),
+    ("ab", "a\U000e0101b"),
 ]
 GOOD = [
     "red",
@@ -53,6 +59,7 @@ GOOD = [
     "\U0001f469\u200d\U0001f4bb",
     "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
     "\u7ea2",
+    "\u2764\ufe0f",
     "=1+1",
     "x" * 200,
 ]
@@ -159,7 +166,10 @@ def test_times_that_cannot_be_kept_are_refused(seconds: Any) -> None:
 def test_nothing_is_kept_for_less_than_an_hour(keep: float) -> None:
     with db.Store("sqlite://") as store:
         store.create("x", arms=["a", "b"], keep=3_600)
-        for call in (lambda: store.create("y", arms=["a", "b"], keep=keep), lambda: store.describe("x", keep=keep)):
+        for call in (
+            lambda: store.create("y", arms=["a", "b"], keep=keep),
+            lambda: store.experiments.update("x", keep=keep),
+        ):
             with pytest.raises(db.InputError, match="keep must be at least 3,600 seconds, since a service"):
                 call()
-        assert store.experiment("x").keep == 3_600.0
+        assert store.experiments.get("x").keep == 3_600.0

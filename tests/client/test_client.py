@@ -15,9 +15,10 @@ import httpx
 import pytest
 
 from driftbandits.client import AsyncClient, Client, RefusedError, UnavailableError, aio, sync
-from driftbandits.errors import InputError
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.live.decisions import ConflictError, Decision, ExpiredError, Outcome, UnknownDecisionError
-from driftbandits.store import Store, StoreError
+from driftbandits.store import StoreError
+from driftbandits.store.writers import Writers
 from in_process import Running, serving
 from waiting import PATIENCE
 
@@ -45,7 +46,12 @@ def test_the_verbs_of_a_session(client: Client, tmp_path: Path) -> None:
     assert [each.step for each in button.ask_many(3)] == [2, 3, 4]
     told = [("button-2", 1.0), ("button-3", float("nan")), ("x", 1.0), ("button-1", 0.7)]
     assert button.tell_many(told) == [Outcome.NEW, Outcome.INVALID, Outcome.UNKNOWN, Outcome.CONFLICT]
-    assert button.tell_many([("button-3", float("inf"))]) == [Outcome.INVALID]
+    said = "^1 of 1 rewards were not accepted: each must be a finite number within the reward_range of 'button'"
+    with pytest.warns(FeasibilityWarning, match=said):
+        assert button.tell_many([("button-3", float("inf"))]) == [Outcome.INVALID]
+    unit = client.open("unit", arms=["red", "blue"], policy="KLUCB")
+    with pytest.warns(FeasibilityWarning, match="^1 of 2 rewards were not accepted: .*tell one of them alone"):
+        assert unit.tell_many([(unit.ask().id, 3.0), ("unit-9", 0.5)]) == [Outcome.INVALID, Outcome.UNKNOWN]
     assert button.explain(decision)["arm"] == decision.arm
     client.export("button", tmp_path / "log.jsonl")
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 4
@@ -138,16 +144,16 @@ def test_an_answer_that_got_lost_counts_once(running: Running, monkeypatch: pyte
 
 def test_patience(running: Running, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     chair = client.open("chair", arms=["red", "blue"])
-    append, failures = Store.append, iter([StoreError("away")] * 2)
+    append, failures = Writers.append, iter([StoreError("away")] * 2)
 
     def fails_twice(*arguments: Any) -> None:
         for failure in failures:
             raise failure
         append(*arguments)
 
-    monkeypatch.setattr(Store, "append", fails_twice)
+    monkeypatch.setattr(Writers, "append", fails_twice)
     assert chair.ask().step == 1
-    monkeypatch.setattr(Store, "append", append)
+    monkeypatch.setattr(Writers, "append", append)
     with Client("http://127.0.0.1:9", patience=0.3) as nobody, pytest.raises(UnavailableError, match=":9"):
         nobody.experiment("chair")
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import driftbandits as db
 from driftbandits.instances.recipe import build_instance, describe_instance
 from driftbandits.instances.table import table
-from driftbandits.research.studies import change_of_measure, good_event
 from driftbandits.simulation.detections import true_changes
 from driftbandits.simulation.late import late_regret
 from driftbandits.testing import check_instance
@@ -102,8 +101,6 @@ def test_arms_stay_and_are_away_as_long_as_said() -> None:
         (lambda: db.bounds.instance_dependent(WORLD, 0.1), "the theory of detectable gaps"),
         (lambda: true_changes(WORLD), "judging detections"),
         (lambda: late_regret({"it": db.UCB1()}, WORLD, db.Gaussian()), "playing with late rewards"),
-        (lambda: change_of_measure.change_of_measure(db.UCB1(), WORLD, WORLD), "the change of measure"),
-        (lambda: good_event.critical_confidences(4, instance=WORLD), "the good event"),
     ],
 )
 def test_what_is_not_defined_there_says_so(refused: Callable[[], Any], said: str) -> None:

@@ -20,12 +20,12 @@ def test_the_holdout_is_a_random_sample_whose_probabilities_are_told(policy: db.
     for _ in range(30):
         decision = session.ask()
         session.tell(decision, 0.3 * session.arms.index(decision.arm))
-    session.hold_out(0.2, "a")
+    session.hold_out(0.1, "a")
     asked = session.ask_many(4_000)
     held = [each for each in asked if session._learner.is_held_out(each.step)]
     assert {each.arm for each in held} == {"a"}
     assert {session.explain(each).phase for each in held[:3]} == {"held out"}
-    assert abs(len(held) - 800) < 5 * np.sqrt(4_000 * 0.2 * 0.8)
+    assert abs(len(held) - 400) < 5 * np.sqrt(4_000 * 0.1 * 0.9)
     early = sum(each.step <= 2_030 for each in held)
     assert abs(2 * early - len(held)) < 5 * np.sqrt(len(held)), "at any time alike"
     told = [event for event in session.journal if isinstance(event, Asked)][-4_000:]
@@ -157,6 +157,59 @@ def test_the_lift_tells_how_many_rewards_it_does_not_know() -> None:
     session.change(default_reward=0.0, late=True)
     session.ask_many(5)
     assert session.lift().unknown == 0, "with late, Decisions up to the oldest open one are compared"
+
+
+def forced_for_a_moment(session: db.Session) -> None:
+    session.force_arm("b")
+    session.force_arm(None)
+
+
+CHANGES: dict[str, Callable[[db.Session], object]] = {
+    "policy": lambda session: session.change(policy=db.KLUCB()),
+    "explore": lambda session: session.change(explore=0.5),
+    "reward_range": lambda session: session.change(reward_range=(0.0, 2.0)),
+    "timeout": lambda session: session.change(timeout=60.0, default_reward=0.0),
+    "sticky": lambda session: session.change(sticky=60.0),
+    "late": lambda session: session.change(timeout=60.0, default_reward=0.0, late=True),
+    "a new arm": lambda session: session.add_arm("d"),
+    "an arm off": lambda session: session.disable_arm("c"),
+    "an arm removed": lambda session: session.remove_arm("c"),
+    "force": forced_for_a_moment,
+}
+
+
+@pytest.mark.parametrize("restored", [False, True])
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_holdout_and_exploration_outlive_every_change(name: str, restored: bool) -> None:
+    """As many are held out as before, the lift goes on, and probabilities are those that ``explain`` tells."""
+    session = db.Session(db.UCB1(), ["a", "b", "c"], explore=0.2, clock=lambda: 0.0)
+    session.hold_out(0.25, "a")
+    for decision in session.ask_many(40):
+        session.tell(decision, 0.2 + 0.6 * (decision.arm == "b"))
+    CHANGES[name](session)
+    if restored:
+        session = db.Session.restore(session.snapshot(), clock=lambda: 0.0)
+    if name == "a new arm":
+        decision = next(each for each in session.ask_many(9) if each.arm == "d")
+        session.tell(decision, 0.1)
+    before, session.journal = session.lift(), []
+    asked = session.ask_many(400)
+    assert session.holdout == (0.25, "a")
+    held = [each for each in asked if session.explain(each).phase == "held out"]
+    assert {each.arm for each in held} == {"a"}
+    assert abs(len(held) - 100) < 5 * np.sqrt(400 * 0.25 * 0.75)
+    chosen = {each.arm for each in asked} - {"a"}
+    assert chosen == set(session.available) - {"a"}, "exploration reaches every arm"
+    K, explore = len(session.available), session.explore
+    for event in session.journal[::20]:
+        assert isinstance(event, Asked)
+        least = 0.75 * explore / K + 0.25 * (event.arm == 0)
+        assert event.probability in (pytest.approx(least), pytest.approx(least + 0.75 * (1 - explore)))
+        told = {view.arm: view.probability for view in session.explain(f"d-{event.step}").arms}
+        assert told[session.arms[event.arm]] == pytest.approx(event.probability)
+    session.tell_many(dict.fromkeys(asked, 0.5))
+    after = session.lift()
+    assert (after.rewards + after.held_out) - (before.rewards + before.held_out) == 400
 
 
 def test_another_seed_holds_out_others() -> None:

@@ -16,6 +16,7 @@ from driftbandits.live.session import Session
 from driftbandits.offline.trust import _test_statistics
 
 EXP3S, REXP3 = db.Exp3S(alpha=0.01, gamma=0.4), db.Rexp3(batch=50, gamma=0.4)
+CUSUMUCB = db.CUSUMUCB(threshold=5.0, exploration=0.3)
 FAR = 5.7
 """Standard errors: farther is one of the four statistics of three arms with a chance of 1.5e-7."""
 
@@ -43,7 +44,7 @@ def farthest(arms: Any, rewards: Any, p: Any) -> float:
     return float(np.abs(_test_statistics(arms[kept], rewards[kept], p[kept], 3)).max())
 
 
-@pytest.mark.parametrize("policy", [db.Uniform(), EXP3S, REXP3], ids=lambda policy: type(policy).__name__)
+@pytest.mark.parametrize("policy", [db.Uniform(), EXP3S, REXP3, CUSUMUCB], ids=lambda policy: type(policy).__name__)
 @pytest.mark.parametrize(
     ("settings", "holdout", "delay"),
     [({}, 0.0, 0), ({"explore": 0.2}, 0.0, 0), ({}, 0.3, 0), ({}, 0.0, 3), ({"explore": 0.3}, 0.2, 3)],
@@ -64,10 +65,11 @@ def test_probabilities_are_those_of_the_choices_that_are_made(
     assert farthest(arms, rewards, wrong) > FAR  # and it would be seen
 
 
-@pytest.mark.parametrize("policy", [db.Uniform(), EXP3S], ids=lambda policy: type(policy).__name__)
+@pytest.mark.parametrize("policy", [db.Uniform(), EXP3S, CUSUMUCB], ids=lambda policy: type(policy).__name__)
 def test_each_arm_is_chosen_as_often_as_its_probability_says(policy: Any) -> None:
     """The third choice of 3,000 seeds, each after the same two rewards."""
     chosen, said = np.zeros(3), dict[int, Any]()
+    pulled = [0, 1] if policy is CUSUMUCB else [0, 0]  # CUSUM-UCB prefers an arm without rewards
     for seed in range(3_000):
         session = Session(policy, ["a", "b", "c"], seed)
         for _ in range(2):
@@ -75,7 +77,7 @@ def test_each_arm_is_chosen_as_often_as_its_probability_says(policy: Any) -> Non
         learnt = [arm for arm, *_ in session._closed.values()]
         decision = session.ask()
         arm = session.arms.index(decision.arm)
-        if isinstance(policy, db.Uniform) or learnt == [0, 0]:
+        if isinstance(policy, db.Uniform) or learnt == pulled:
             chosen[arm] += 1
             said[arm] = session._open[decision.id][0].probability
     total = chosen.sum()

@@ -13,7 +13,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits.live.decisions import ArmChanged, Asked, Event, Rewound
+from driftbandits.live.decisions import (
+    ArmChanged,
+    Asked,
+    Corrected,
+    Counted,
+    Event,
+    Forced,
+    HeldOut,
+    Rewound,
+    Settled,
+    Told,
+)
 from driftbandits.live.units import hash_of
 from naive_units import NaiveUnits
 
@@ -236,6 +247,41 @@ def test_what_is_refused() -> None:
         session.add_arm("a")
     with pytest.raises(db.InputError, match="has no arm 'a'"):
         session.enable_arm("a")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        *(Forced(arm, 0.0) for arm in (-1, 2)),
+        *(HeldOut(0.1, arm, 0.0) for arm in (-1, 2)),
+        *(ArmChanged(arm, "x", "on", 0.0) for arm in (-1, 3)),
+        ArmChanged(0, "a", "gone", 0.0),
+        *(Counted(((arm, 1),), 0.0, 0.0) for arm in (-1, 2)),
+        Counted(((0, 0),), 0.0, 0.0),
+        *(Corrected(step, 0.5, 0.0) for step in (0, 2, 3)),
+        *(Told(step, 0.5, 0.0) for step in (0, 1, 3)),
+        *(Settled(step, 0.5, 0.0) for step in (0, 1, 3)),
+        *(Asked(step, 0, 0.0, None, None) for step in (2, 4)),
+        *(Asked(3, arm, 0.0, None, None) for arm in (-1, 2)),
+    ],
+    ids=str,
+)
+def test_a_log_that_does_not_fit_is_refused_and_changes_nothing(event: Event) -> None:
+    """Of two arms and two Decisions, the second of which is open: numbers just beyond the first and the last."""
+    session = db.Session(arms=["a", "b"], timeout=60.0, default_reward=0.0, late=True, clock=lambda: 0.0)
+    session.tell(session.ask_many(2)[0], 1.0)
+    before = session.snapshot()
+    with pytest.raises(db.InputError, match="the log "):
+        session.apply(event)
+    assert session.snapshot() == before
+
+
+@pytest.mark.parametrize("event", [Forced(1, 0.0), HeldOut(0.1, 1, 0.0), ArmChanged(2, "x", "on", 0.0)], ids=str)
+def test_a_log_may_name_the_last_arm_and_the_next(event: Event) -> None:
+    session = db.Session(arms=["a", "b"])
+    session.apply(event)
+    found = session.forced, session.holdout, session.arms[2:]
+    assert found in [("b", None, []), (None, (0.1, "b"), []), (None, None, ["x"])]
 
 
 @pytest.mark.parametrize(

@@ -154,3 +154,15 @@ def test_too_many_open_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_before_the_first_ask_no_range_of_ids_is_named() -> None:
     with pytest.raises(UnknownDecisionError, match="there is no Decision 'd-1' here: none has been made yet"):
         db.Session(arms=["a", "b"]).tell("d-1", 0.5)
+
+
+def test_a_session_has_so_many_arms_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were removed count: the log keeps them."""
+    monkeypatch.setattr("driftbandits.live.arms.MOST_ARMS", 4)
+    session = db.Session(arms=["a", "b"])
+    session.add_arm("c")
+    session.remove_arm("a")
+    session.add_arm("d")
+    with pytest.raises(db.InputError, match="has had 4 arms and takes no more"):
+        session.add_arm("e")
+    assert session.available == ["b", "c", "d"]

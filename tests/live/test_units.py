@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits.live.decisions import AGAIN, HELD, Asked, Note
+from driftbandits.live.decisions import AGAIN, HELD, Asked, Note, Rewound
 from driftbandits.live.lift import GROUPS, MOST_BLOCKS, Strata
 from driftbandits.live.units import hash_of
 
@@ -44,6 +44,18 @@ def test_a_unit_keeps_its_arm_for_so_long_and_then_gets_another() -> None:
     assert len({each.arm for each in many}) == 1, "in one batch too"
     assert session.explain(many[0]).phase != "again"
     assert session.explain(many[1]).phase == "again"
+
+
+def test_a_clock_that_was_ahead_binds_no_unit_longer() -> None:
+    """The unit had its arm at a time that turned out to be in the future: it counts from the time that is right."""
+    session, now = ready(sticky=60, explore=0.5)
+    now[0] = 5_000.0
+    session.ask("ann")
+    session.apply(Rewound(1_010.0))
+    for time, again in ((1_011.0, True), (1_069.0, True), (1_070.0, False)):
+        now[0] = time
+        session.ask("ann")
+        assert bool((notes(session)[-1].way or 0) & AGAIN) is again, time
 
 
 def test_a_disabled_arm_the_brake_and_the_control_come_first() -> None:

@@ -346,7 +346,7 @@ def test_what_was_given_again_is_no_choice(tmp_path: Path, ending: str) -> None:
         asked = session.ask_many(2_000, visitors, [{"n": 1}] * 2_000)
         session.tell_many({each.id: float(rng.random() < 0.3 + 0.4 * (each.arm == "b")) for each in asked})
     file = tmp_path / f"log.{ending}"
-    store.export("x", file)
+    store.history.export("x", file)
     store.close()
     log = read_log(file)
     assert (len(log), log.again) == (502, 1_500)

@@ -10,7 +10,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits.offline.log import read_log
-from driftbandits.offline.trust import Evidence, evidence
+from driftbandits.offline.trust import Evidence, _test_statistics, evidence
 
 ARMS, EACH = 10, 39
 
@@ -107,3 +107,28 @@ def test_what_the_rows_are_worth() -> None:
     )
     assert rows.least == 0.25
     assert rows.effective == pytest.approx([64 / 24, 2])
+
+
+def test_an_arm_that_came_when_no_reward_was_lost_hides_nothing() -> None:
+    """Arm 2 is chosen in the last quarter only, where all rewards came: its count of lost rewards has no variance."""
+    rng = np.random.default_rng(4)
+    arm = rng.integers(0, 2, 2_000)
+    arm[1_500:] = rng.integers(0, 3, 500)
+    reward = rng.random(2_000)
+    reward[:1_000][arm[:1_000] == 0] = np.nan
+    log = pl.DataFrame({"step": range(2_000), "arm": arm, "reward": reward, "probability": 0.5}, nan_to_null=True)
+    with pytest.raises(db.InputError, match=r"of the rewards of arm '0' never came, 0\.0% of the others'"):
+        judged(log)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5, 0.9])
+def test_choices_are_compared_with_their_probabilities(share: float) -> None:
+    """D has mean 0; its variance is what its squares say, but no less than what the probabilities do."""
+    rng, steps, claimed = np.random.default_rng(6), 2_000, 0.1
+    arms = (rng.random(steps) >= share).astype(np.int32)
+    probability = np.where(arms == 0, claimed, 1 - claimed)
+    found = _test_statistics(arms, rng.random(steps), probability, 2)[:, 0]
+    for arm in range(2):
+        excess = (arms == arm) / probability - 1.0
+        own = (arms == arm) * (1.0 / probability - 1.0) / probability
+        assert found[arm] == pytest.approx(excess.sum() / np.sqrt(max((excess**2).sum(), own.sum())))

@@ -263,3 +263,15 @@ def test_a_single_step(name: str) -> None:
 def test_columns_leave_no_gaps() -> None:
     with pytest.raises(db.InputError, match="use i8 and f8"):
         db.records(1, flag="?", value="f8")
+
+
+@pytest.mark.parametrize("name", sorted(db.POLICIES))
+def test_every_policy_rejects_numbers_of_arms_that_it_is_not_defined_for(name: str) -> None:
+    policy = lively(name)
+    fewest, most = policy.arms
+    assert len(policy.init(fewest)) > 0
+    for n_arms in (-1, 0, fewest - 1, *([int(most) + 1] if most < np.inf else [])):
+        with pytest.raises(db.InputError, match=rf"{name} is defined for .* arms, not for {n_arms}: "):
+            policy.init(n_arms)
+    with pytest.raises(db.InputError, match="arms"):
+        db.Online(policy, fewest - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits import Rewards
+from driftbandits.errors import FeasibilityWarning
 from driftbandits.live.decisions import Outcome, amended
 from driftbandits.policies import POLICIES, make_policy
 from driftbandits.simulation.engine import Job
@@ -253,6 +255,29 @@ def test_one_reward_can_be_wrong_alone_and_what_is_in_the_range_is_always_taken(
     session.tell(decision, 1.0)
     assert session.limits[1] == pytest.approx(high + 1 / 8)
     assert db.Session.restore(before).limits == (-4.5, 5.5), "it is no part of what a Session has learnt"
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_rewards_told_together_are_warned_of(durable: bool) -> None:
+    """tell raises; tell_many returns "invalid", which nobody need look at."""
+    store = db.Store("sqlite://")
+    store.create("d", arms=["a", "b"], policy=db.KLUCB())
+    session: Any = store.open("d") if durable else db.Session(db.KLUCB(), ["a", "b"])
+    first, second, third = session.ask_many(3)
+    said = (
+        r"^2 of 3 rewards were not accepted; the first: KLUCB is defined for rewards in \[0, 1\]; got 3 for 'd-2': "
+        r"declare reward_range=\(low, high\), .*AutoTS\(\)$"
+    )
+    with pytest.warns(FeasibilityWarning, match=said) as caught:
+        outcomes = session.tell_many({first: 1.0, second: 3.0, third: 4.0})
+    assert outcomes == [Outcome.NEW, Outcome.INVALID, Outcome.INVALID]
+    assert [each.filename for each in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert session.tell_many({second: 1.0, "d-99": 3.0}) == [Outcome.NEW, Outcome.UNKNOWN]
+        with pytest.raises(db.InputError, match="got 5 for 'd-3'"):
+            session.tell(third, 5.0)
+    store.close()
 
 
 def test_noise_without_limits_is_refused_before_the_first_step() -> None:

@@ -118,6 +118,24 @@ def test_room_is_made_for_every_number_of_steps(name: str) -> None:
         assert policy.has_room(policy.reserve(policy.init(2), steps), steps)
 
 
+@pytest.mark.parametrize("name", GROWING)
+def test_a_state_that_grows_forgets_nothing(name: str) -> None:
+    """A State that grows every 16 updates chooses and estimates as one that had room from the start."""
+    policy = lively(name)
+    rewards = np.random.default_rng(5).random(600)
+    found = []
+    for ahead in (16, 4096):
+        rng = np.random.default_rng(7)
+        player = Player(policy, 2, lambda step, rng=rng: rng, ahead=ahead, mode="interpreted")  # type: ignore[misc]
+        chosen = []
+        for reward in rewards.tolist():
+            chosen.append(player.select(rng))
+            player.update(chosen[-1], 0.8 * reward + 0.2 * chosen[-1])
+        belief = policy.belief(player.state)
+        found.append((chosen, *(None if each is None else np.asarray(each).tolist() for each in belief[:3])))
+    assert found[0] == found[1]
+
+
 @given(
     n_arms=st.integers(2, 5),
     stream=st.sampled_from(sorted(reward_streams())),

@@ -70,4 +70,4 @@ def test_a_walk_leads_one_way(walk: str, imports: grimp.ImportGraph) -> None:
 
 def test_there_are_three_walks() -> None:
     assert len(re.findall("^### ", PAGE, re.MULTILINE)) == 3
-    assert len(WALKS) == 7
+    assert len(WALKS) == 6

@@ -18,6 +18,7 @@ import driftbandits as db
 from commands import driftbandits
 from driftbandits.live.decisions import Asked
 from driftbandits.store import Store, StoreError, StoreUnavailableError, UnusableStoreError
+from driftbandits.store.experiments import Experiments
 from in_process import serving
 from ports import free_port
 
@@ -51,7 +52,7 @@ def test_a_database_that_is_away_is_no_input(tmp_path: Path, monkeypatch: pytest
     other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailableError, match="locked") as locked:
-        Store(store.url).acquire("x")
+        Store(store.url).writers.acquire("x")
     other.close()
     for caught in (away, locked):
         assert not isinstance(caught.value, ValueError)
@@ -68,9 +69,9 @@ def test_what_can_never_be_a_store_is_input(tmp_path: Path) -> None:
 def test_what_the_database_refuses_is_neither() -> None:
     store = Store("sqlite://")
     store.create("x", arms=["a", "b"])
-    writer = store.acquire("x")
+    writer = store.writers.acquire("x")
     with pytest.raises(StoreError, match="UNIQUE") as caught:
-        store.append([(writer, [Asked(1, 0, 1.0, None, None)] * 2)])
+        store.writers.append([(writer, [Asked(1, 0, 1.0, None, None)] * 2)])
     assert type(caught.value) is StoreError
 
 
@@ -101,8 +102,8 @@ def test_the_service_answers_503_and_the_dashboard_says_why(monkeypatch: pytest.
         raise StoreUnavailableError("the server does not answer")
 
     with serving() as running:
-        for verb in ("experiments", "experiment"):
-            monkeypatch.setattr(Store, verb, away)
+        for verb in ("all", "get"):
+            monkeypatch.setattr(Experiments, verb, away)
         for method, path in (("GET", ""), ("GET", "/button"), ("POST", "/button/ask"), ("POST", "/button/pause")):
             response = running.http.request(method, f"/v1/experiments{path}")
             assert (response.status_code, response.json()["error"]) == (503, "store")

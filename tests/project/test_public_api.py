@@ -33,12 +33,23 @@ def _said(name: str, thing: Any) -> Iterator[str]:
         called = "" if issubclass(thing, BaseException) else _called(thing)
         yield f"class {name}({bases}) {called}".rstrip()
         for each, member in sorted(vars(thing).items()):
-            if not each.startswith(("_", "test_")) and thing not in db.POLICIES.values():  # their verbs are Policy's
+            if not each.startswith("_") and thing not in db.POLICIES.values():  # their verbs are Policy's
                 yield from _member(f"  .{each}", member)
+        if thing is db.Store:
+            yield from _parts()
     elif callable(thing):
         yield f"function {name}{_called(thing)}"
     else:
         yield f"{type(thing).__name__} {name}"
+
+
+def _parts() -> Iterator[str]:
+    """The parts of a Store that users call; ``sessions``, ``log`` and ``database`` are for the other parts."""
+    with db.Store("sqlite://") as store:
+        for part in sorted(set(vars(store)) - {"url", "sessions", "log", "database"}):
+            for each, member in sorted(vars(type(getattr(store, part))).items()):
+                if not each.startswith("_"):
+                    yield from _member(f"  .{part}.{each}", member)
 
 
 def _member(name: str, member: Any) -> Iterator[str]:

@@ -24,10 +24,10 @@ from driftbandits.research.league.matches import ABRUPT, DRIFTING, JUMPS, KINDS,
 from driftbandits.research.league.play import play, run_table
 from driftbandits.research.league.quantiles import bad_runs, play_quantiles, ratio_interval, worse
 from driftbandits.research.league.recommend import UNITLESS, rank, recommend, shipped_standings
+from driftbandits.research.league.report.content import FAILS, HOLDS, UNDECIDED
+from driftbandits.research.league.report.parts import Settings
 from driftbandits.research.league.standings import OURS, best_single, mean_regrets, standings
 from driftbandits.research.league.verdicts import FOR_STATIONARY, JUDGED, jackknife, judge
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED
-from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.result import Simulation
 from driftbandits.simulation.simulate import simulate
 

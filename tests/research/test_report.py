@@ -1,4 +1,4 @@
-"""The report, read as a file and read in a browser."""
+"""The league's page, with invented content, read as a file and read in a browser."""
 
 import re
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ from playwright.sync_api import Browser, Locator, Page
 from browser import open_browser, open_context
 from driftbandits._common.plotting import WHITE
 from driftbandits.errors import InputError
-from driftbandits.research.report.content import Content, Drawing, Section
-from driftbandits.research.report.inline_svg import inline_svg
-from driftbandits.research.report.page import write_report
+from driftbandits.research.league.report.content import Content, Drawing, Section
+from driftbandits.research.league.report.inline_svg import inline_svg
+from driftbandits.research.league.report.page import write_report
 from synthetic_report import HOSTILE, synthetic_content
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
@@ -198,20 +198,6 @@ def test_nothing_is_wider_than_the_screen(page: Page) -> None:
     assert overflow(page) <= 0
 
 
-def test_formulas_are_set_by_the_browser(page: Page) -> None:
-    inline, alone = page.locator("#summary math").first, page.locator("#summary math[display=block]")
-    raised, base = (inline.locator(f"msup > :nth-child({n})").bounding_box() for n in (2, 1))
-    assert raised
-    assert base
-    assert raised["height"] < base["height"]
-    assert raised["y"] < base["y"] + base["height"] / 2  # a power stands high and is small
-    above, below = (alone.locator(f"mfrac > :nth-child({n})").bounding_box() for n in (1, 2))
-    assert above
-    assert below
-    assert above["y"] + above["height"] <= below["y"] + 1
-    assert page.locator("main :not(code, math *)", has_text="$").count() == 0
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_figures_are_as_light_or_dark_as_the_page(page: Page, scheme: Literal["light", "dark"]) -> None:
     page.emulate_media(color_scheme=scheme)
@@ -250,7 +236,7 @@ def test_the_switch_works_by_mouse_and_keyboard(page: Page) -> None:
 def test_the_address_remembers_the_form_and_the_section(page: Page, browser: Browser) -> None:
     page.get_by_label("The paper’s form").check()
     page.locator("#contents").evaluate("contents => contents.open = true")
-    page.get_by_role("link", name="The facts, measured").click()
+    page.get_by_role("link", name="The facts").click()
     page.wait_for_url("**#facts&form=paper")
     context = open_context(browser)
     again = context.new_page()

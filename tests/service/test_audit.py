@@ -9,7 +9,8 @@ import pytest
 
 from driftbandits.cli.main import app
 from driftbandits.errors import InputError
-from driftbandits.store import Store, StoreUnavailableError, audit
+from driftbandits.service.dashboard.timeline import timeline
+from driftbandits.store import AuditEntry, Store, StoreUnavailableError, audit
 from in_process import ARMS, Running, ask, serving, tell
 
 VERBS: list[tuple[str, str, Any, str]] = [
@@ -45,18 +46,18 @@ def running(url: str) -> Any:
 
 def state(running: Running) -> Any:
     store = running.service.store
-    rows = [{**vars(each), "epoch": 0, "lease_until": 0} for each in store.experiments()]
-    return rows, [list(store.events(row["id"])) for row in rows], notes(store)
+    rows = [{**vars(each), "epoch": 0, "lease_until": 0} for each in store.experiments.all()]
+    return rows, [list(store.history.events(row["id"])) for row in rows], notes(store)
 
 
 def notes(store: Store) -> int:
-    with store._database.reading() as connection:
+    with store.database.reading() as connection:
         return int(connection.exec_driver_sql("SELECT count(*) FROM notes WHERE unit IS NOT NULL").scalar_one())
 
 
 def test_nothing_is_done_that_is_not_written_down(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     for method, path, body, did in VERBS:
-        before, deeds = state(running), running.service.store.deeds()
+        before, deeds = state(running), running.service.store.audit.entries()
         with monkeypatch.context() as broken:
             broken.setattr(audit, "insert", dies)
             refused = running.http.request(method, f"/v1/experiments{path}", json=body)
@@ -65,7 +66,7 @@ def test_nothing_is_done_that_is_not_written_down(running: Running, monkeypatch:
         again = running.http.request(method, f"/v1/experiments{path}", json=body)
         assert again.status_code in (200, 201, 204), (path, again.text)
         assert state(running) != before or did == "running"
-        assert [deed.did for deed in running.service.store.deeds()] == [*(deed.did for deed in deeds), did]
+        assert [deed.did for deed in running.service.store.audit.entries()] == [*(deed.did for deed in deeds), did]
 
 
 def test_a_creation_that_is_sent_again_is_written_down_once(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,12 +78,12 @@ def test_a_creation_that_is_sent_again_is_written_down_once(running: Running, mo
         broken.setattr(audit, "insert", dies)
         assert create() == 503
     assert [create(), create()] == [201, 201]
-    assert [deed.did for deed in running.service.store.deeds() if deed.experiment == "other"] == ["created"]
+    assert [deed.did for deed in running.service.store.audit.entries() if deed.experiment == "other"] == ["created"]
 
 
 def test_a_change_of_both_kinds_is_written_down_in_its_two_parts(running: Running) -> None:
     assert running.http.patch("/v1/experiments/button", json={"timeout": 60, "title": "New"}).status_code == 200
-    assert [deed.details for deed in running.service.store.deeds()[1:]] == [{"timeout": 60.0}, {"title": "New"}]
+    assert [deed.details for deed in running.service.store.audit.entries()[1:]] == [{"timeout": 60.0}, {"title": "New"}]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +101,12 @@ def test_commands_do_nothing_that_is_not_written_down(
 ) -> None:
     monkeypatch.setenv("DRIFTBANDITS_STORE", f"sqlite:///{tmp_path / 'store.db'}")
     store = Store(f"sqlite:///{tmp_path / 'store.db'}")
-    store.add_token("old", "read")
+    store.tokens.add("old", "read")
     with store.open("button", arms=ARMS) as session:
         session.ask(unit="user-17")
 
     def seen() -> Any:
-        return store.tokens(), [(each.id, each.keep) for each in store.experiments()], notes(store)
+        return store.tokens.all(), [(each.id, each.keep) for each in store.experiments.all()], notes(store)
 
     before = seen()
     with monkeypatch.context() as broken:
@@ -113,11 +114,11 @@ def test_commands_do_nothing_that_is_not_written_down(
         with pytest.raises((SystemExit, StoreUnavailableError)):
             app(words.split(), result_action="return_value")
     assert seen() == before
-    with store._database.writing() as connection:  # as if that process had ended
+    with store.database.writing() as connection:  # as if that process had ended
         connection.exec_driver_sql("UPDATE writers SET holder = NULL")
     app(words.split(), result_action="return_value")
     assert seen() != before
-    assert [deed.did for deed in store.deeds()] == [did]
+    assert [deed.did for deed in store.audit.entries()] == [did]
     store.close()
 
 
@@ -132,6 +133,15 @@ def test_a_deletion_that_is_not_confirmed_deletes_nothing(
     with pytest.raises((SystemExit, InputError)) as refused:
         app(words.split(), result_action="return_value")
     assert "add --confirm button" in capsys.readouterr().err + str(refused.value)
-    assert [each.id for each in store.experiments()] == ["button"]
-    assert store.deeds() == []
+    assert [each.id for each in store.experiments.all()] == ["button"]
+    assert store.audit.entries() == []
     store.close()
+
+
+def test_the_timeline_of_an_id_that_is_used_again_begins_anew() -> None:
+    with Store("sqlite://") as store:
+        for who in ("me", "you"):
+            store.create("button", arms=["a", "b"], audit=AuditEntry(who, "created", "button"))
+            assert [entry["who"] for entry in timeline(store, "button", [], with_names=True)] == [who]
+            if who == "me":
+                store.writers.delete(store.writers.acquire("button"), AuditEntry(who, "deleted", "button"))

@@ -197,7 +197,7 @@ def take_nothing(running: Running, path: bytes) -> None:
 
 def test_only_hashes_of_good_tokens_are_kept(running: Running) -> None:
     access = Access(running.service.holdings, needed=True)
-    good = running.service.store.add_token("good", "read")
+    good = running.service.store.tokens.add("good", "read")
 
     async def check(secret: str) -> bool:
         scope = {"type": "http", "headers": [(b"authorization", f"Bearer {secret}".encode("latin-1"))], "path": "/"}
@@ -221,7 +221,7 @@ def test_only_hashes_of_good_tokens_are_kept(running: Running) -> None:
 def test_memory_stays_flat_without_a_token(tmp_path: Path) -> None:
     """300 tokens of 1 MB, thousands of short ones, and bodies of 1 MB leave a service about as large as it was."""
     with Store(f"sqlite:///{tmp_path}/store.db") as store:
-        store.add_token("someone", "admin")
+        store.tokens.add("someone", "admin")
     process = Process(store.url, auth=True)
     try:
         process.wait()

@@ -27,7 +27,7 @@ SCOPES = ["read", "write", "admin"]
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, dict[str, str]]]:
     url = f"sqlite:///{tmp_path_factory.mktemp('contract')}/file.db"
     store = Store(url)
-    secrets = {scope: store.add_token(scope, scope) for scope in SCOPES}
+    secrets = {scope: store.tokens.add(scope, scope) for scope in SCOPES}
     store.close()
     with serving(url, root_path="/bandits") as running:
         yield running, secrets
@@ -170,6 +170,6 @@ def test_the_reference_can_be_tried_with_a_token(guarded: tuple[Running, dict[st
         expect(opened.locator(".live-responses-table .response-col_status").last).to_contain_text("201")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate("document.documentElement.classList.contains('dark-mode')")
-    assert list(running.service.store.experiment("tried").arms) == ["red", "blue"]
+    assert list(running.service.store.experiments.get("tried").arms) == ["red", "blue"]
     assert all(url.startswith((f"{running.url}/bandits/", "data:")) for url in asked), asked
     assert not complaints

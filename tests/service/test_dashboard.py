@@ -221,8 +221,8 @@ def test_open_streams_do_not_hold_up_a_graceful_stop(tmp_path: Path, watch: Call
     watch(service.url, expected="ERR_").open("button")
     service.stop()
     store = Store(f"sqlite:///{tmp_path / 'live.db'}")
-    assert store.experiment("button").holder is None  # it was let go, not left to its lease
-    assert store.acquire("button").seq == 1
+    assert store.experiments.get("button").holder is None  # it was let go, not left to its lease
+    assert store.writers.acquire("button").seq == 1
     store.close()
 
 
@@ -231,7 +231,7 @@ def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(
 ) -> None:
     url = f"sqlite:///{tmp_path / 'tokens.db'}"
     store = Store(url)
-    admin, reader = store.add_token("me", "admin"), store.add_token("guest", "read")
+    admin, reader = store.tokens.add("me", "admin"), store.tokens.add("guest", "read")
     store.create("button", arms=["a", "b"])
     store.close()
     with serving(url) as running:

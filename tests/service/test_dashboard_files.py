@@ -44,7 +44,7 @@ def test_no_other_file_is_served(running: Running, name: str) -> None:
 def test_the_stream_needs_a_token_and_an_experiment_that_is_there(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'tokens.db'}"
     store = Store(url)
-    token = store.add_token("me", "read")
+    token = store.tokens.add("me", "read")
     store.close()
     with serving(url) as running:
         assert running.http.get("/v1/live").status_code == 401

@@ -16,6 +16,7 @@ from clock import Clock
 from driftbandits.client import Client
 from driftbandits.live.session import Session
 from driftbandits.policies._parts.belief import Belief, Crossing
+from driftbandits.service.dashboard import overview as overview_rows
 from driftbandits.service.dashboard import timeline, views
 from driftbandits.service.dashboard.ahead import ahead_json
 from driftbandits.service.dashboard.overview import Listing
@@ -72,7 +73,7 @@ def test_experiments_are_summed_up_also_when_they_are_not_in_memory(tmp_path: Pa
 def test_a_page_is_sent_what_changed_and_sees_what_its_token_may(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     store = Store(url)
-    token = store.add_token("guest", "read", experiments=["a*"])
+    token = store.tokens.add("guest", "read", experiments=["a*"])
     for name in ("apple", "berry"):
         store.create(name, arms=["x", "y"])
     with serving(url) as running:
@@ -87,19 +88,31 @@ def test_a_page_is_sent_what_changed_and_sees_what_its_token_may(tmp_path: Path)
 
         assert [row["id"] for row in news()["rows"]] == ["apple", "berry"]
         assert news() is None
-        store.describe("berry", title="Berries")
+        store.experiments.update("berry", title="Berries")
         found = news()
         assert [row["title"] for row in found["rows"]] == ["Berries"]
         assert (found["whole"], found["gone"]) == (False, [])
-        store.delete(store.acquire("apple"))
+        store.writers.delete(store.writers.acquire("apple"))
         assert news() == {"rows": [], "gone": ["apple"], "whole": False, "more": False}
     store.close()
+
+
+def test_a_page_says_that_there_are_more_only_if_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview_rows, "MOST", 2)
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    with Store(url) as store, serving(url) as running:
+        for count, name in enumerate("abc", 1):
+            store.create(name, arms=["x", "y"])
+            running.service.overview._readings.clear()
+            found = running.on_loop(running.service.overview.rows())
+            assert list(found.by_id) == ["a", "b", "c"][: min(count, 2)]
+            assert found.more == (count == 3)
 
 
 def test_the_timeline_tells_what_happened_and_who_did_it(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     store = Store(url)
-    admin, guest = store.add_token("Ada", "admin"), store.add_token("guest", "read")
+    admin, guest = store.tokens.add("Ada", "admin"), store.tokens.add("guest", "read")
     store.close()
     with serving(url) as running:
         running.http.headers["Authorization"] = f"Bearer {admin}"
@@ -155,7 +168,7 @@ def test_refunds_push_nothing_out_of_the_timeline(monkeypatch: pytest.MonkeyPatc
     """They are one entry a day, however many; nor do the notes of who made them hide those of who paused."""
     monkeypatch.setattr(timeline, "MOST", 30)  # fewer than there are refunds
     with serving() as running:
-        clock = running.service.store.clock = Clock()
+        clock = running.service.store.database.clock = Clock()
         clock.now = 20_000 * 86_400.0
         path = running.create("shop")
         running.on_loop(running.service.holdings.get("shop"))

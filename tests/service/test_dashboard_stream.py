@@ -11,7 +11,7 @@ import pytest
 
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.dashboard import overview, routes
-from driftbandits.store import Store
+from driftbandits.store.views import Views
 from in_process import serving
 from waiting import PATIENCE
 
@@ -39,17 +39,17 @@ def test_there_is_a_sign_of_life_while_an_experiment_loads(monkeypatch: pytest.M
 def test_pages_that_look_at_the_same_time_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """300 open pages cost little more than one: the Store is read once for all, and so is each new picture made."""
     lists, pictures = list[int](), list[object]()
-    read, draw = Store.summaries, routes.view_json  # type: ignore[attr-defined]
+    read, draw = Views.summaries, routes.view_json  # type: ignore[attr-defined]
 
-    def counted_read(store: Store) -> Any:
+    def counted_read(part: Views) -> Any:
         lists.append(1)
-        return read(store)
+        return read(part)
 
     def counted_draw(*given: Any) -> Any:
         pictures.append(given[1:])
         return draw(*given)
 
-    monkeypatch.setattr(Store, "summaries", counted_read)
+    monkeypatch.setattr(Views, "summaries", counted_read)
     monkeypatch.setattr(routes, "view_json", counted_draw)
     monkeypatch.setattr(overview, "EVERY", 3600.0)
     monkeypatch.setattr(routes, "TICK", 3600.0)  # of which no second one comes

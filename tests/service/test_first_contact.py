@@ -78,7 +78,7 @@ def test_commands_for_tokens_make_no_store_by_mistake(tmp_path: Path) -> None:
 def test_a_token_that_has_ended_is_not_called_unknown_alone(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     store = Store(url)
-    secret = store.add_token("short", "read", expires=store.clock() + 0.001)
+    secret = store.tokens.add("short", "read", expires=store.database.clock() + 0.001)
     with serving(url) as running:
         answer = running.http.get("/v1/experiments", headers={"Authorization": f"Bearer {secret}"})
     store.close()

@@ -29,7 +29,7 @@ from waiting import wait_until
 def test_ids_and_the_access_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
     store = Store(url)
-    secret = store.add_token("app", "admin")
+    secret = store.tokens.add("app", "admin")
     store.close()
     token = {"Authorization": f"Bearer {secret}"}
     with serving(url, access_log=True, root_path="/bandits") as running:
@@ -94,7 +94,7 @@ def test_a_log_that_nobody_reads_holds_nobody_up(monkeypatch: pytest.MonkeyPatch
 def test_pages_of_named_sites_may_call(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/file.db"
     store = Store(url)
-    token = {"Authorization": f"Bearer {store.add_token('app', 'admin')}"}
+    token = {"Authorization": f"Bearer {store.tokens.add('app', 'admin')}"}
     store.close()
     shop, evil = {"Origin": "https://shop.example"}, {"Origin": "https://evil.example"}
     asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}

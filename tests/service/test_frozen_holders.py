@@ -25,6 +25,7 @@ import systems
 from driftbandits.live.decisions import Asked
 from driftbandits.service.core import probe as core_probe
 from driftbandits.store import BusyError, LockedError, Store, StoreUnavailableError, database
+from driftbandits.store.writers import Writers
 from in_process import ARMS, Running, ask, serving
 from waiting import INTERPRETED, started, wait_until
 
@@ -37,7 +38,7 @@ import os, signal, sys
 import driftbandits as db
 from driftbandits.store import lines
 store = db.Store(sys.argv[1], lease=0.5)
-first, second = (store.acquire(name) for name in ("first", "second"))
+first, second = (store.writers.acquire(name) for name in ("first", "second"))
 def freeze():
     os.kill(os.getpid(), signal.SIGSTOP)
 plain = lines.PostgresLines.insert
@@ -58,13 +59,13 @@ for writer in (first, second):
     writer.session.ask_many(3)
 print("freezing", flush=True)
 try:
-    store.append([(writer, writer.session.journal) for writer in (first, second)])
+    store.writers.append([(writer, writer.session.journal) for writer in (first, second)])
     print("acknowledged")
 except db.store.StoreError as error:
     print(type(error).__name__)
 lines.PostgresLines.insert = plain
 try:
-    store.reload(first)
+    store.writers.reload(first)
     print("the writer")
 except db.store.StoreError as error:
     print(type(error).__name__)
@@ -129,14 +130,14 @@ def test_a_lock_holds_up_no_other_experiment_of_a_commit(monkeypatch: pytest.Mon
         paths = [running.create("stuck"), running.create("other")]
         for path in paths:
             ask(running, path)
-        appended, plain = list[int](), Store.append
+        appended, plain = list[int](), Writers.append
 
-        def counted(store: Store, batches: Any, kept: Any = ()) -> None:
+        def counted(part: Writers, batches: Any, kept: Any = ()) -> None:
             batches = list(batches)
             appended.append(len(batches))
-            plain(store, batches, kept)
+            plain(part, batches, kept)
 
-        monkeypatch.setattr(Store, "append", counted)
+        monkeypatch.setattr(Writers, "append", counted)
         with locked(url, "SELECT pg_sleep(600)"), ThreadPoolExecutor(2) as clients:
 
             async def both() -> None:  # on the event loop, so that they are in one group
@@ -172,7 +173,9 @@ def test_a_holder_frozen_in_a_commit_is_taken_over(where: str, tmp_path: Path) -
         assert said[0] in ("StoreUnavailableError", "FencedError")
         assert said[1] in ("BusyError", "FencedError")
         for name in ("first", "second"):
-            assert [event.step for event in running.service.store.events(name) if isinstance(event, Asked)] == [1]
+            assert [event.step for event in running.service.store.history.events(name) if isinstance(event, Asked)] == [
+                1
+            ]
 
 
 def _state(pid: int) -> str:
@@ -188,9 +191,9 @@ def test_a_silent_client_loses_its_lock_and_learns_it(monkeypatch: pytest.Monkey
         ended = threading.Event()
 
         def be_silent() -> None:
-            with store._database.writing() as connection:
+            with store.database.writing() as connection:
                 connection.exec_driver_sql("UPDATE writers SET epoch = epoch")
-                wait_until(lambda: other.acquire("first"), "the lock to go")
+                wait_until(lambda: other.writers.acquire("first"), "the lock to go")
                 ended.set()
 
         with pytest.raises(StoreUnavailableError, match=r"silent|ended this connection"):
@@ -200,18 +203,21 @@ def test_a_silent_client_loses_its_lock_and_learns_it(monkeypatch: pytest.Monkey
 
 def test_connections_to_a_server_have_limits() -> None:
     with postgres.database() as url, Store(url) as store:
-        with store._database.writing() as connection:
+        with store.database.writing() as connection:
             statement = "SELECT current_setting(%s)::interval = %s::interval"
             for name, value in zip(*database.SERVER, strict=True):
                 assert connection.exec_driver_sql(statement, (name, value)).scalar_one()
+            limited = "SELECT current_setting(%s)::interval BETWEEN '1 ms' AND %s::interval"
+            for name, most in (("lock_timeout", "2 s"), ("idle_in_transaction_session_timeout", "10 s")):
+                assert connection.exec_driver_sql(limited, (name, most)).scalar_one(), name
             driver: Any = connection.connection.driver_connection
             told = driver.info.get_parameters()
             assert {name: told.get(name) for name in database.CLIENT} == {
                 name: str(value) for name, value in database.CLIENT.items()
             }
-        with store._database.alone() as driver:
+        with store.database.alone() as driver:
             assert driver.execute("SHOW lock_timeout").fetchone() == ("0",)
-    with postgres.database() as url, Store(f"{url}?connect_timeout=7") as store, store._database.alone() as driver:
+    with postgres.database() as url, Store(f"{url}?connect_timeout=7") as store, store.database.alone() as driver:
         assert driver.info.get_parameters()["connect_timeout"] == "7"
 
 
@@ -220,14 +226,14 @@ def test_leases_are_renewed_around_a_lock() -> None:
     with postgres.database() as url, Store(url) as store:
         for name in ("stuck", "other"):
             store.create(name, arms=ARMS)
-        writers = [store.acquire(name) for name in ("stuck", "other")]
-        store.clock = lambda: 1e10
+        writers = [store.writers.acquire(name) for name in ("stuck", "other")]
+        store.database.clock = lambda: 1e10
         with locked(url, "SELECT pg_sleep(600)"):
-            assert store.renew(writers) == []
-            assert store.experiment("stuck").lease_until < 1e10 < store.experiment("other").lease_until
+            assert store.writers.renew(writers) == []
+            assert store.experiments.get("stuck").lease_until < 1e10 < store.experiments.get("other").lease_until
         writers[0].session.ask()
-        store.append([(writers[0], writers[0].session.journal or [])])
-        assert store.experiment("stuck").lease_until > 1e10
+        store.writers.append([(writers[0], writers[0].session.journal or [])])
+        assert store.experiments.get("stuck").lease_until > 1e10
 
 
 def test_who_waits_for_a_lock_says_so(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,18 +243,18 @@ def test_who_waits_for_a_lock_says_so(url: str, tmp_path: Path, monkeypatch: pyt
     with Store(url) as store, Store(url) as other:
         for name in ("stuck", "other"):
             store.create(name, arms=ARMS)
-        writers = [store.acquire(name) for name in ("stuck", "other")]
+        writers = [store.writers.acquire(name) for name in ("stuck", "other")]
         for writer in writers:
             writer.session.ask()
         with _busy(url, tmp_path):
             with pytest.raises(LockedError) as caught:
-                store.append([(writer, writer.session.journal or []) for writer in writers])
+                store.writers.append([(writer, writer.session.journal or []) for writer in writers])
             assert caught.value.ids == (["stuck"] if url.startswith("postgres") else [])
             with pytest.raises(BusyError):
-                other.acquire("stuck")
+                other.writers.acquire("stuck")
             with pytest.raises(LockedError):
-                store.reload(writers[0], wait=0.2)
-        store.append([(writer, writer.session.journal or []) for writer in writers])
+                store.writers.reload(writers[0], wait=0.2)
+        store.writers.append([(writer, writer.session.journal or []) for writer in writers])
 
 
 @contextmanager

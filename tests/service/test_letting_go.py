@@ -27,7 +27,7 @@ def stopping(url: str, **settings: Any) -> Iterator[tuple[Running, list[object]]
             for _ in range(number % 3 + 1):
                 assert running.http.post(f"/v1/experiments/x-{number}/ask").status_code == 200
         yield running, commits
-        event.listen(running.service.store._database.engine, "commit", commits.append)
+        event.listen(running.service.store.database.engine, "commit", commits.append)
 
 
 def test_a_stop_takes_a_few_transactions(url: str) -> None:
@@ -35,9 +35,9 @@ def test_a_stop_takes_a_few_transactions(url: str) -> None:
         memory = {id: held.session.snapshot() for id, held in running.service.holdings.held.items()}
     assert 1 <= len(commits) <= 3
     with Store(url) as store:
-        assert {each.holder for each in store.experiments()} == {None}
+        assert {each.holder for each in store.experiments.all()} == {None}
         for number in range(COUNT):
-            writer = store.acquire(f"x-{number}")
+            writer = store.writers.acquire(f"x-{number}")
             assert writer.saved == writer.seq == number % 3 + 1
             assert writer.session.snapshot() == memory[writer.experiment.id]
             assert open_view(store, writer).step == writer.seq
@@ -50,8 +50,8 @@ def test_when_time_is_up_the_rest_is_left_to_the_log(url: str, monkeypatch: pyte
         pass
     assert 1 <= len(commits) <= 3
     with Store(url) as store:
-        assert {each.holder for each in store.experiments()} == {None}
-        writer = store.acquire("x-2")
+        assert {each.holder for each in store.experiments.all()} == {None}
+        writer = store.writers.acquire("x-2")
         assert (writer.saved, writer.seq, writer.session.step) == (0, 3, 3)
 
 
@@ -61,15 +61,15 @@ def test_one_that_cannot_be_saved_keeps_no_other(url: str, monkeypatch: pytest.M
         held = running.service.holdings.held
         monkeypatch.setattr(held["x-0"].writer.session, "snapshot", lambda: 1 / 0)
         with Store(url) as other:
-            other.clock = lambda: 1e12  # there the lease has run out
-            other.acquire("x-1")
+            other.database.clock = lambda: 1e12  # there the lease has run out
+            other.writers.acquire("x-1")
     with Store(url) as store:
-        holders = {each.id: each.holder for each in store.experiments()}
-        assert holders.pop("x-1") == other.holder
+        holders = {each.id: each.holder for each in store.experiments.all()}
+        assert holders.pop("x-1") == other.writers.holder
         assert set(holders.values()) == {None}
-        assert [store.acquire(f"x-{number}").saved for number in (0, 2)] == [0, 3]
-        store.clock = lambda: 1e13
-        assert store.acquire("x-1").saved == 0
+        assert [store.writers.acquire(f"x-{number}").saved for number in (0, 2)] == [0, 3]
+        store.database.clock = lambda: 1e13
+        assert store.writers.acquire("x-1").saved == 0
 
 
 def test_those_let_go_while_it_runs_go_together(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_those_let_go_while_it_runs_go_together(url: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(core_holdings, "TOGETHER", 15)
     with stopping(url) as (running, _):
         commits, holdings = list[object](), running.service.holdings
-        event.listen(running.service.store._database.engine, "commit", commits.append)
+        event.listen(running.service.store.database.engine, "commit", commits.append)
         for held in holdings.held.values():
             held.used -= 10 * running.service.settings.idle
 

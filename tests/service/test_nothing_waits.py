@@ -19,60 +19,62 @@ from driftbandits.live.decisions import TooOldError
 from driftbandits.service.http import exports as http_exports
 from driftbandits.store import Store, export
 from driftbandits.store import experiments as store_experiments
+from driftbandits.store.history import History
+from driftbandits.store.writers import Writers
 from in_process import ARMS, Gated, Running, ask, serving, tell
 from waiting import wait_until
 
 
 def test_nothing_waits_for_exports(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """While as many exports run as may, and get nowhere, tokens, keys, probes, leases and asks go on."""
-    go_on, plain = threading.Event(), Store.stream
+    go_on, plain = threading.Event(), History.stream
 
-    def stuck(store: Store, id: str, format: str, to: IO[bytes], since: int, shown: Any) -> int:
+    def stuck(part: History, id: str, format: str, to: IO[bytes], since: int, shown: Any) -> int:
         to.write(b"first")
         assert go_on.wait(60)
-        return plain(store, id, format, to, since, shown)
+        return plain(part, id, format, to, since, shown)
 
     with serving(url, lease=1.0) as running:
         path = running.create()
         ask(running, path, 1100)
-        monkeypatch.setattr(Store, "stream", stuck)
+        monkeypatch.setattr(History, "stream", stuck)
         with open_exports(running, path, http_exports.MOST + 2) as statuses:
             assert statuses == [200] * http_exports.MOST + [503] * 2
             assert running.http.get("/readyz").status_code == 200
-            renewed = running.service.store.experiment("button").lease_until
+            renewed = running.service.store.experiments.get("button").lease_until
             for number in range(4):
                 keyed = running.http.post(f"{path}/ask", headers={"Idempotency-Key": f"k{number}"})
                 assert keyed.status_code == 200
             wait_until(
-                lambda: running.service.store.experiment("button").lease_until > renewed, "the lease to be renewed"
+                lambda: running.service.store.experiments.get("button").lease_until > renewed, "the lease to be renewed"
             )
             assert running.http.get(f"{path}/explain/button-1").status_code == 200
         go_on.set()  # nobody reads them any more
         wait_until(lambda: running.service.exports.running == 0, "exports to be given up")
-        monkeypatch.setattr(Store, "stream", plain)
+        monkeypatch.setattr(History, "stream", plain)
         monkeypatch.setattr(export, "ROWS", 100)
         whole = running.http.get(f"{path}/export?format=csv").text.splitlines()
         assert len(whole) == len({line.split(",")[0] for line in whole}) == 1105
 
 
 @pytest.mark.parametrize(
-    ("verb", "method", "path", "body"),
+    ("part", "verb", "method", "path", "body"),
     [
-        ("create", "POST", "", {"id": "new-{}", "arms": ARMS}),
-        ("acquire", "POST", "/cold-{}/ask", None),
-        ("explain", "GET", "/button/explain/button-{}", None),
-        ("correct", "POST", "/warm-{}/correct", {"corrections": [{"id": "warm-{}-1", "reward": 0}]}),
-        ("erase", "POST", "/warm-{}/erase", {"unit": "user-17"}),
-        ("delete", "DELETE", "/warm-{}?confirm=warm-{}", None),
+        (Store, "create", "POST", "", {"id": "new-{}", "arms": ARMS}),
+        (Writers, "acquire", "POST", "/cold-{}/ask", None),
+        (History, "explain", "GET", "/button/explain/button-{}", None),
+        (Writers, "correct", "POST", "/warm-{}/correct", {"corrections": [{"id": "warm-{}-1", "reward": 0}]}),
+        (Writers, "erase", "POST", "/warm-{}/erase", {"unit": "user-17"}),
+        (Writers, "delete", "DELETE", "/warm-{}?confirm=warm-{}", None),
     ],
 )
 def test_look_ups_wait_for_nothing_slow(
-    verb: str, method: str, path: str, body: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    part: type, verb: str, method: str, path: str, body: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While more of such requests than there are threads get nowhere, tokens and keys are looked up, and asks go on."""
     url = f"sqlite:///{tmp_path / 'store.db'}"
     with Store(url) as store:
-        known, late = (store.add_token(name, "admin") for name in ("known", "late"))
+        known, late = (store.tokens.add(name, "admin") for name in ("known", "late"))
     with serving(url) as running:
         running.http.headers["Authorization"] = f"Bearer {known}"
         asked = running.create()
@@ -84,7 +86,7 @@ def test_look_ups_wait_for_nothing_slow(
                 tell(running, warm, ask(running, warm)[0], 1.0)
         if verb == "explain":
             monkeypatch.setattr(live_session.Session, "explain", _forgot)
-        stuck = Gated(monkeypatch, verb)
+        stuck = Gated(monkeypatch, part, verb)
 
         def send(number: int) -> int:
             given = json.loads(json.dumps(body).replace("{}", str(number)))
@@ -218,13 +220,13 @@ def test_forgotten_decisions_are_looked_up_at_once(url: str, monkeypatch: pytest
         path = running.create()
         rewards = [{"id": id, "reward": 1} for id in ask(running, path, 600)]
         assert running.http.post(f"{path}/tell_many", json={"rewards": rewards}).json()["outcomes"] == ["new"] * 600
-        looked_up, plain = list[int](), Store.outcomes
+        looked_up, plain = list[int](), History.outcomes
 
-        def counted(store: Store, id: str, told: Any) -> Any:
+        def counted(part: History, id: str, told: Any) -> Any:
             looked_up.append(len(told))
-            return plain(store, id, told)
+            return plain(part, id, told)
 
-        monkeypatch.setattr(Store, "outcomes", counted)
+        monkeypatch.setattr(History, "outcomes", counted)
         again = running.http.post(f"{path}/tell_many", json={"rewards": rewards})
         assert again.json()["outcomes"] == ["again"] * 600
         assert looked_up == [595]

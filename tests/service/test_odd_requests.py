@@ -198,7 +198,7 @@ def test_a_spreadsheet_finds_no_formula_and_what_is_read_back_is_the_same(tmp_pa
         files = {}
         for format in ("csv", "jsonl", "parquet"):
             files[format] = tmp_path / f"log.{format}"
-            running.service.store.export("button", files[format])
+            running.service.store.history.export("button", files[format])
     assert files["csv"].read_bytes().decode() == served
     rows = list(csv.DictReader(io.StringIO(served, newline="")))
     assert {row["arm"] for row in rows} == {f"'{arm}" if arm[0] in "='+-@" else arm for arm in FORMULAS}
@@ -217,7 +217,7 @@ def test_a_spreadsheet_finds_no_formula_and_what_is_read_back_is_the_same(tmp_pa
 def test_a_clock_that_jumps_makes_no_lease_old(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/store.db", lease=3600) as running:
         running.create()
-        running.service.store.clock = lambda: time.time() + 4e7
+        running.service.store.database.clock = lambda: time.time() + 4e7
         (line,) = [
             line
             for line in running.http.get("/metrics").text.splitlines()

@@ -9,6 +9,8 @@ import pytest
 
 from driftbandits.service.core import probe as core_probe
 from driftbandits.store import Store, StoreError
+from driftbandits.store.database import Database
+from driftbandits.store.writers import Writers
 from in_process import ARMS, Gated, ask, serving
 
 
@@ -17,19 +19,19 @@ def test_readiness_is_a_write_with_a_deadline(url: str, monkeypatch: pytest.Monk
     with serving(url) as running:
         assert running.http.get("/readyz").status_code == running.http.head("/readyz").status_code == 200
         assert running.http.head("/healthz").status_code == 200
-        plain = Store.try_to_write
+        plain = Database.try_to_write
 
-        def fails(store: Store) -> None:
+        def fails(_: Database) -> None:
             error = StoreError("postgresql://secret@host: full")
             error.reason = "the disk is full"
             raise error
 
-        monkeypatch.setattr(Store, "try_to_write", fails)
+        monkeypatch.setattr(Database, "try_to_write", fails)
         refused = running.http.get("/readyz")
         assert (refused.status_code, refused.json()["message"]) == (503, "the store: the disk is full")
-        monkeypatch.setattr(Store, "try_to_write", plain)
+        monkeypatch.setattr(Database, "try_to_write", plain)
         monkeypatch.setattr(core_probe, "DEADLINE", 0.05)
-        frozen = Gated(monkeypatch, "try_to_write")
+        frozen = Gated(monkeypatch, Database, "try_to_write")
         refused = running.http.get("/readyz")
         assert (refused.status_code, "has not responded" in refused.json()["message"]) == (503, True)
         assert running.http.get("/healthz").status_code == 200
@@ -40,7 +42,7 @@ def test_readiness_is_a_write_with_a_deadline(url: str, monkeypatch: pytest.Monk
 
 def test_a_store_that_cannot_be_written_is_not_ready(url: str) -> None:
     with serving(url) as running:
-        with running.service.store._database.writing() as connection:
+        with running.service.store.database.writing() as connection:
             connection.exec_driver_sql("DROP TABLE alembic_version")
         assert running.http.get("/readyz").status_code == 503
 
@@ -86,7 +88,7 @@ def test_what_fails_at_every_request_is_logged_rarely(monkeypatch: pytest.Monkey
         def fails(*_: Any) -> None:
             raise StoreError("the disk is full")
 
-        monkeypatch.setattr(Store, "append", fails)
+        monkeypatch.setattr(Writers, "append", fails)
         with capture_logs() as said:
             for _ in range(20):
                 assert running.http.post(f"{path}/ask").status_code == 503

@@ -28,11 +28,11 @@ def test_a_running_service_erases_what_is_no_longer_kept(tmp_path: Path) -> None
         held = running.held()
         before, store = held.session.snapshot(), running.service.store
         running.service.holdings.retention.prune()
-        assert store.experiment("button").folded == 0
-        right = store.clock
-        store.clock = lambda: right() + 6 * DAY
+        assert store.experiments.get("button").folded == 0
+        right = store.database.clock
+        store.database.clock = lambda: right() + 6 * DAY
         running.service.holdings.retention.prune()
-        store.clock = right
+        store.database.clock = right
         assert running.http.get(path).json()["folded"] == 6
         assert [file.name for file in (tmp_path / "old").iterdir()] == ["button-events-1-6.parquet"]
         # It goes on; of what was erased nothing is known, and that is said.
@@ -54,28 +54,28 @@ def test_a_running_service_erases_what_is_no_longer_kept(tmp_path: Path) -> None
 def test_a_clock_that_is_a_year_ahead_erases_a_day_of_the_log_at_a_time(tmp_path: Path) -> None:
     url, now = f"sqlite:///{tmp_path / 'store.db'}", time.time()
     store = Store(url)
-    store.clock = lambda: now - 10 * DAY
+    store.database.clock = lambda: now - 10 * DAY
     store.create("button", arms=["red", "blue"], policy=RoundRobin(), keep=90 * DAY)
-    writer = store.acquire("button")
+    writer = store.writers.acquire("button")
     for day in range(10):
         writer.session.clock = lambda day=day: now + (day - 10) * DAY  # type: ignore[misc]
         writer.session.tell(writer.session.ask().id, 1)
     events, writer.session.journal = writer.session.journal or [], []
-    store.append([(writer, events)])
-    store.release(writer)
+    store.writers.append([(writer, events)])
+    store.writers.release(writer)
     store.close()
     with serving(url) as running, structlog.testing.capture_logs() as said:
         retention, store = running.service.holdings.retention, running.service.store
         retention.prune()
-        assert (store.experiment("button").folded, retention.left, said) == (0, 0.0, [])
-        right = store.clock
-        store.clock = lambda: right() + 365 * DAY
+        assert (store.experiments.get("button").folded, retention.left, said) == (0, 0.0, [])
+        right = store.database.clock
+        store.database.clock = lambda: right() + 365 * DAY
         retention.prune()
-        assert store.experiment("button").folded == 2
+        assert store.experiments.get("button").folded == 2
         assert "driftbandits_retention_left_seconds 2.4" in running.http.get("/metrics").text
-        store.clock = right
+        store.database.clock = right
         retention.prune()
-        assert (store.experiment("button").folded, retention.left) == (2, 0.0)
+        assert (store.experiments.get("button").folded, retention.left) == (2, 0.0)
     warned = next(each for each in said if each["event"] == "erasing is behind")
     assert "284.0 days" in warned["left"]
     assert warned["date"] == time.strftime("%Y-%m-%d", time.gmtime(now + 365 * DAY))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from driftbandits.live import session as live_session
-from driftbandits.store import Store
+from driftbandits.store.writers import Writers
 from in_process import ask, serving, tell
 from waiting import wait_until
 
@@ -63,7 +63,7 @@ def test_a_bad_reward_can_be_corrected(url: str) -> None:
         after = running.held("bad").session.snapshot()
     with serving(url) as running:
         ask(running, "/v1/experiments/bad", 1)
-        restored, log = running.held("bad").session, list(running.service.store.events("bad"))
+        restored, log = running.held("bad").session, list(running.service.store.history.events("bad"))
         assert restored.seq == len(log) == 83
         went_on = live_session.Session.restore(after)
         went_on.apply(log[-1])
@@ -77,14 +77,14 @@ def test_leases_renewed_while_rewards_are_corrected_are_not_taken_for_lost(
     with serving(url) as running:
         path = running.create()
         tell(running, path, ask(running, path)[0], 1)
-        leases, plain = running.service.holdings.leases, Store.correct
+        leases, plain = running.service.holdings.leases, Writers.correct
 
         def renewed_meanwhile(*given: Any) -> Any:
             writer = plain(*given)
             leases.renew()
             return writer
 
-        monkeypatch.setattr(Store, "correct", renewed_meanwhile)
+        monkeypatch.setattr(Writers, "correct", renewed_meanwhile)
         for reward in (0.5, None):
             body = {"corrections": [{"id": "button-1", "reward": reward}]}
             assert running.http.post(f"{path}/correct", json=body).status_code == 200

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import re
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 import systems
@@ -40,13 +42,13 @@ def test_from_start_to_sigterm(tmp_path: Path) -> None:
             store = Store(url)
             store.create("button", arms=["red", "blue"])
             assert client.open("button").ask().step == 1
-            assert store.experiment("button").url == line["url"]
+            assert store.experiments.get("button").url == line["url"]
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate()
     assert process.returncode in (0, -signal.SIGTERM)
     assert "Traceback" not in said
-    assert store.experiment("button").holder is None
-    assert store.acquire("button").saved == 1
+    assert store.experiments.get("button").holder is None
+    assert store.writers.acquire("button").saved == 1
     store.close()
     assert driftbandits("token", "revoke", "app", "--store", url).stdout == "revoked app\n"
 
@@ -100,7 +102,7 @@ def test_the_first_start_makes_a_token_and_the_interpreter_is_left_as_it_was(
         run.serve(Settings(store=f"sqlite:///{tmp_path}/file.db", port=0))
     printed = capsys.readouterr().out.split()[-1]
     store = Store(f"sqlite:///{tmp_path}/file.db")
-    assert store.token(printed)  # the first start makes one
+    assert store.tokens.find(printed)  # the first start makes one
     store.close()
     assert [line.get("names") for line in said] == [["DRIFTBANDITS_PROT"], None]
     if sys.platform != "win32":
@@ -108,3 +110,50 @@ def test_the_first_start_makes_a_token_and_the_interpreter_is_left_as_it_was(
     assert all(now != then for now, then in zip(meanwhile, before, strict=True))
     assert tuned() == before
     assert gc.get_freeze_count() <= frozen  # some Pythons start with frozen objects of their own
+
+
+def test_what_is_set_unless_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/service.md tells; another default is another service to those who upgrade."""
+    for name in [name for name in os.environ if name.startswith("DRIFTBANDITS_")]:
+        monkeypatch.delenv(name)
+    assert Settings().model_dump() == {
+        "store": "sqlite:///driftbandits.db",
+        "host": "127.0.0.1",
+        "port": 8000,
+        "url": None,
+        "auth": None,
+        "root_path": "",
+        "cors_origin": "",
+        "access_log": False,
+        "most_body": 2**20,
+        "most_batch": 10_000,
+        "most_loaded": 10_000,
+        "idle": 300.0,
+        "keep_answers": 86_400.0,
+        "keep": None,
+        "archive": None,
+        "lease": 15.0,
+        "request_timeout": 30.0,
+        "most_arms_shown": 1000,
+        "log_level": "info",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "refused"),
+    [
+        ("port", [0, 65_535], [-1, 65_536]),
+        *((name, [1], [0, -1]) for name in ("most_body", "most_batch", "most_loaded")),
+        *((name, [1e-9], [0, -1]) for name in ("idle", "keep_answers", "lease", "request_timeout")),
+        ("most_arms_shown", [0], [-1]),
+        ("root_path", ["", "/a", "/a/b.c_d~e-1"], ["/", "a", "/a/", "/a b", "//a"]),
+        ("cors_origin", ["", "*", "http://a", "https://a http://b:1"], ["a", "https://a/", "https://a, https://b"]),
+        ("url", [None, "http://a", "https://a:8000/b"], ["a", "ftp://a", "http://", "http:///a"]),
+    ],
+)
+def test_settings_at_their_limits(name: str, taken: list[object], refused: list[object]) -> None:
+    for value in taken:
+        assert getattr(Settings(**{name: value}), name) == value  # type: ignore[arg-type]
+    for value in refused:
+        with pytest.raises(ValidationError, match=name):
+            Settings(**{name: value})  # type: ignore[arg-type]

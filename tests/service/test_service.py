@@ -17,6 +17,7 @@ from driftbandits.live.decisions import Asked, Settled, Told
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.store import FencedError, Store, StoreError
 from driftbandits.store import experiments as store_experiments
+from driftbandits.store.writers import Writers
 from in_process import ARMS, Running, serving
 from waiting import PATIENCE, wait_until
 
@@ -41,7 +42,7 @@ def test_ask_tell_and_why(running: Running) -> None:
     assert told == {"outcomes": ["new", "conflict", "unknown"]}
     why = running.http.get(f"{path}/explain/button-3").json()
     assert (why["arm"], why["learnt"]) == (many[1]["arm"], 1)
-    events = list(running.service.store.events("button"))
+    events = list(running.service.store.history.events("button"))
     assert [type(event) for event in events] == [Asked, Told, Asked, Asked, Asked, Told]
     assert [event.reward for event in events if isinstance(event, Told)] == [0.7, 1.0]
 
@@ -134,8 +135,8 @@ def test_creating_twice_with_one_key_is_fine_and_without_is_not(tmp_path: Path) 
         assert running.http.post("/v1/experiments", json=declared).status_code == 409
         other = running.http.post("/v1/experiments", json=declared | {"id": "other"}, headers=key)
         assert (other.status_code, other.json()["error"]) == (409, "reused_key")
-        assert [each.id for each in running.service.store.experiments()] == ["button"]
-        assert len(running.service.store.deeds_to("button", ["created"], 10)) == 1  # once, not twice
+        assert [each.id for each in running.service.store.experiments.all()] == ["button"]
+        assert len(running.service.store.audit.of("button", ["created"], 0.0, 10)) == 1  # once, not twice
 
 
 # Late, and long ago
@@ -144,8 +145,8 @@ def test_creating_twice_with_one_key_is_fine_and_without_is_not(tmp_path: Path) 
 def test_what_is_due_is_settled_in_the_background(running: Running) -> None:
     path = running.create(timeout=0.05, default_reward=0.25)
     running.http.post(f"{path}/ask")
-    wait_until(lambda: len(list(running.service.store.events("button"))) == 2, "the Decision to be settled")
-    settled = list(running.service.store.events("button"))[1]
+    wait_until(lambda: len(list(running.service.store.history.events("button"))) == 2, "the Decision to be settled")
+    settled = list(running.service.store.history.events("button"))[1]
     assert isinstance(settled, Settled)
     assert settled.reward == 0.25
     late = running.http.post(f"{path}/tell", json={"id": "button-1", "reward": 1})
@@ -195,16 +196,16 @@ def test_a_failed_commit_is_nobodys_answer(running: Running, monkeypatch: pytest
     path = running.create()
     running.http.post(f"{path}/ask")
     before = running.everything()
-    append = Store.append
+    append = Writers.append
 
     def fails(*_: Any) -> None:
         raise StoreError("the disk is on fire")
 
-    monkeypatch.setattr(Store, "append", fails)
+    monkeypatch.setattr(Writers, "append", fails)
     for request in (("ask", None), ("tell", {"id": "button-1", "reward": 1}), ("ask_many", {"count": 3})):
         refused = running.http.post(f"{path}/{request[0]}", json=request[1])
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    monkeypatch.setattr(Store, "append", append)
+    monkeypatch.setattr(Writers, "append", append)
     assert running.http.get(path).json()["events"] == 1
     assert running.http.post(f"{path}/tell", json={"id": "button-9", "reward": 1}).status_code == 404
     assert running.everything() == before
@@ -216,7 +217,7 @@ def test_a_takeover_of_one_experiment_disturbs_no_other(running: Running) -> Non
     for path in paths:
         running.http.post(f"{path}/ask")
     held = {name: running.held(name) for name in ("mine", "lost")}
-    running.service.store.reload(held["lost"].writer)  # raises the epoch, as another service would
+    running.service.store.writers.reload(held["lost"].writer)  # raises the epoch, as another service would
 
     async def both() -> list[Any]:
         """In one group."""
@@ -228,7 +229,7 @@ def test_a_takeover_of_one_experiment_disturbs_no_other(running: Running) -> Non
     fine, fenced = running.on_loop(both())
     assert fine is None
     assert isinstance(fenced, FencedError)
-    assert [len(list(running.service.store.events(name))) for name in ("mine", "lost")] == [2, 1]
+    assert [len(list(running.service.store.history.events(name))) for name in ("mine", "lost")] == [2, 1]
 
 
 def test_what_was_staged_behind_a_failed_write_is_not_written(
@@ -238,16 +239,16 @@ def test_what_was_staged_behind_a_failed_write_is_not_written(
     path = running.create("mine")
     running.http.post(f"{path}/ask")
     held, store, committer = running.held("mine"), running.service.store, running.service.holdings.committer
-    append, writing, go_on = store.append, threading.Event(), threading.Event()
+    append, writing, go_on = store.writers.append, threading.Event(), threading.Event()
 
     def failing(*arguments: Any) -> None:
-        monkeypatch.setattr(store, "append", append)
+        monkeypatch.setattr(store.writers, "append", append)
         writing.set()
         assert go_on.wait(PATIENCE)
         raise StoreError("the disk is gone")
 
     async def two() -> list[Any]:
-        monkeypatch.setattr(store, "append", failing)
+        monkeypatch.setattr(store.writers, "append", failing)
         held.session.ask()
         first = asyncio.ensure_future(committer.durable(held))
         assert await asyncio.to_thread(writing.wait, PATIENCE)
@@ -260,7 +261,7 @@ def test_what_was_staged_behind_a_failed_write_is_not_written(
 
     found = running.on_loop(two())
     assert [str(error) for error in found] == ["the disk is gone"] * 2
-    assert len(list(store.events("mine"))) == 1
+    assert len(list(store.history.events("mine"))) == 1
     assert running.http.post(f"{path}/ask").json()["step"] == 2
 
 
@@ -270,7 +271,7 @@ def test_who_does_nothing_new_waits_for_what_is_being_written(
     """A reward told again is answered "again" only when the first is on disk."""
     running.http.post(f"{running.create('mine')}/ask")
     held, store, committer = running.held("mine"), running.service.store, running.service.holdings.committer
-    append, writing, go_on = store.append, threading.Event(), threading.Event()
+    append, writing, go_on = store.writers.append, threading.Event(), threading.Event()
 
     def slow(*arguments: Any) -> None:
         writing.set()
@@ -278,7 +279,7 @@ def test_who_does_nothing_new_waits_for_what_is_being_written(
         append(*arguments)
 
     async def two() -> list[bool]:
-        monkeypatch.setattr(store, "append", slow)
+        monkeypatch.setattr(store.writers, "append", slow)
         held.session.ask()
         first = asyncio.ensure_future(committer.durable(held))
         assert await asyncio.to_thread(writing.wait, PATIENCE)
@@ -311,7 +312,7 @@ def test_idle_experiments_are_let_go_and_come_back(running: Running) -> None:
     running.http.post(f"{path}/ask")
     before = running.held().session.snapshot()
     running.held().used -= 1000
-    wait_until(lambda: running.service.store.experiment("button").holder is None, "the experiment to be let go")
+    wait_until(lambda: running.service.store.experiments.get("button").holder is None, "the experiment to be let go")
     assert "button" not in running.service.holdings.held
     assert running.http.post(f"{path}/tell", json={"id": "button-9", "reward": 1}).status_code == 404
     assert running.held().session.snapshot() == before
@@ -333,8 +334,8 @@ def test_stopping_snapshots_and_releases(tmp_path: Path) -> None:
         running.http.post(f"{running.create()}/ask_many", json={"count": 7})
         memory = running.held().session.snapshot()
     store = Store(url)
-    assert store.experiment("button").holder is None
-    writer = store.acquire("button")
+    assert store.experiments.get("button").holder is None
+    writer = store.writers.acquire("button")
     assert writer.saved == writer.seq == 7
     assert writer.session.snapshot() == memory
     store.close()

@@ -11,7 +11,9 @@ import httpx
 import pytest
 
 from driftbandits.service.http.answers import digest_of
-from driftbandits.store import Store, StoreError
+from driftbandits.store import StoreError
+from driftbandits.store.answers import Answers
+from driftbandits.store.writers import Writers
 from in_process import Gated, Running, serving
 from waiting import wait_until
 
@@ -24,10 +26,12 @@ def running() -> Iterator[Running]:
         yield running
 
 
-@pytest.mark.parametrize("verb", ["answers", "append"])  # looked up, written
-def test_one_key_with_two_bodies_at_once(running: Running, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+@pytest.mark.parametrize(("part", "verb"), [(Answers, "find"), (Writers, "append")])  # looked up, written
+def test_one_key_with_two_bodies_at_once(
+    running: Running, monkeypatch: pytest.MonkeyPatch, part: type, verb: str
+) -> None:
     path = running.create()
-    gated = Gated(monkeypatch, verb)
+    gated = Gated(monkeypatch, part, verb)
 
     def ask(count: int) -> Any:
         answer = httpx.post(f"{running.url}{path}/ask_many", json={"count": count}, headers=KEY, timeout=60)
@@ -79,7 +83,7 @@ def test_a_store_that_cannot_be_asked_refuses_and_is_asked_again(
         raise StoreError("the disk is on fire")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "answers", fails)
+        patched.setattr(Answers, "find", fails)
         for _ in range(2):
             assert running.http.post(f"{path}/ask", headers=KEY).status_code == 503
     assert running.http.post(f"{path}/ask", headers=KEY).json()["step"] == 1
@@ -90,7 +94,7 @@ def test_who_waits_for_an_answer_that_fails_is_told_too(running: Running, monkey
     """And may try again with the same key."""
     path = running.create()
     running.http.post(f"{path}/ask")
-    gated = Gated(monkeypatch, "append")
+    gated = Gated(monkeypatch, Writers, "append")
 
     def ask() -> int:
         return httpx.post(f"{running.url}{path}/ask", headers=KEY, timeout=60).status_code
@@ -103,7 +107,9 @@ def test_who_waits_for_an_answer_that_fails_is_told_too(running: Running, monkey
         assert gated.reached.wait(60)
         asked.append(pool.submit(ask))
         wait_until(lambda: running.on_loop(waiting()) == 1, "the second request to wait")
-        running.service.store.reload(running.held().writer)  # another takes over: what is being written is fenced
+        running.service.store.writers.reload(
+            running.held().writer
+        )  # another takes over: what is being written is fenced
         gated.go_on.set()
         assert [each.result(60) for each in asked] == [503, 503]
     assert running.service.answers._under_way == {}
@@ -111,7 +117,7 @@ def test_who_waits_for_an_answer_that_fails_is_told_too(running: Running, monkey
 
 def test_who_goes_away_takes_no_one_with_him(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     running.http.post(f"{running.create()}/ask")
-    held, answers, gated = running.held(), running.service.answers, Gated(monkeypatch, "answers")
+    held, answers, gated = running.held(), running.service.answers, Gated(monkeypatch, Answers, "find")
     scope = held.writer.experiment.key
 
     async def ask() -> str:

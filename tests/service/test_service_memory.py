@@ -15,7 +15,9 @@ from driftbandits.service.core.held import Held
 from driftbandits.service.core.holdings import Holdings
 from driftbandits.service.http import decisions
 from driftbandits.store import Store, StoreError
+from driftbandits.store.writers import Writers
 from in_process import Gated, Running, serving
+from stores import kept_answer
 from waiting import wait_until
 
 
@@ -39,11 +41,11 @@ def test_an_idle_experiment_stays_until_its_timed_decisions_are_settled(running:
     assert holdings.held == {"button": held}  # nobody else would settle it
     held.session.clock = lambda: due + 1
     running.on_loop(holdings._tick())
-    wait_until(lambda: store.experiment("button").last_seq == 2, "the Decision to be settled")
-    settled = list(store.events("button"))[1]
+    wait_until(lambda: store.experiments.get("button").last_seq == 2, "the Decision to be settled")
+    settled = list(store.history.events("button"))[1]
     assert isinstance(settled, Settled)
     assert (settled.step, settled.reward) == (1, 0.25)
-    wait_until(lambda: store.experiment("button").holder is None, "the experiment to be let go")
+    wait_until(lambda: store.experiments.get("button").holder is None, "the experiment to be let go")
     assert holdings.held == {}
 
 
@@ -75,7 +77,7 @@ def test_work_that_fails_halfway_leaves_nothing_behind(running: Running, monkeyp
     again = running.http.post(f"{path}/ask").json()
     assert (first["step"], again["step"]) == (1, 2)
     assert running.held() is not held
-    asked = [event.step for event in running.service.store.events("button") if isinstance(event, Asked)]
+    asked = [event.step for event in running.service.store.history.events("button") if isinstance(event, Asked)]
     assert asked == [1, 2]
 
 
@@ -98,7 +100,7 @@ def test_who_waits_beside_work_that_failed_is_told_and_nothing_is_written(runnin
         )
 
     assert [str(error) for error in running.on_loop(both())] == ["a bug", "a bug"]
-    assert len(list(running.service.store.events("button"))) == 1
+    assert len(list(running.service.store.history.events("button"))) == 1
     assert running.http.post(f"{path}/ask").json()["step"] == 2
 
 
@@ -109,7 +111,7 @@ def test_a_refusal_waits_until_what_it_rests_on_is_on_disk(running: Running, mon
     running.held().session.clock = lambda: due + 1
     late = {"id": "button-1", "reward": 1}
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "append", on_fire)
+        patched.setattr(Writers, "append", on_fire)
         assert running.http.post(f"{path}/tell", json=late).status_code == 503
     assert running.http.get(path).json()["events"] == 1
     assert running.http.post(f"{path}/tell", json=late).json() == {"outcome": "new"}  # by the true clock it is in time
@@ -131,7 +133,7 @@ def failed_commit(running: Running, monkeypatch: pytest.MonkeyPatch) -> str:
     path = running.create()
     running.http.post(f"{path}/ask")
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "append", on_fire)
+        patched.setattr(Writers, "append", on_fire)
         assert running.http.post(f"{path}/ask").status_code == 503
     return path
 
@@ -139,7 +141,7 @@ def failed_commit(running: Running, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_log_that_cannot_be_read_again_now_can_be_later(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     path = failed_commit(running, monkeypatch)
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "reload", on_fire)
+        patched.setattr(Writers, "reload", on_fire)
         for _ in range(2):
             refused = running.http.post(f"{path}/ask")
             assert (refused.status_code, refused.json()["error"]) == (503, "store")
@@ -148,12 +150,12 @@ def test_a_log_that_cannot_be_read_again_now_can_be_later(running: Running, monk
 
 def test_after_a_failure_another_may_have_had_it(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     path = failed_commit(running, monkeypatch)
-    other = Store(f"sqlite:///{running.service.store._database.engine.url.database}")
-    other.clock = lambda: 1e12  # there the lease has run out
-    writer = other.acquire("button")
+    other = Store(f"sqlite:///{running.service.store.database.engine.url.database}")
+    other.database.clock = lambda: 1e12  # there the lease has run out
+    writer = other.writers.acquire("button")
     writer.session.ask()
-    other.append([(writer, writer.session.journal or [])])
-    other.release(writer)
+    other.writers.append([(writer, writer.session.journal or [])])
+    other.writers.release(writer)
     other.close()
     assert running.http.post(f"{path}/ask").json()["step"] == 3
 
@@ -161,7 +163,7 @@ def test_after_a_failure_another_may_have_had_it(running: Running, monkeypatch: 
 def test_what_is_being_written_is_not_let_go(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     path = running.create()
     running.http.post(f"{path}/ask")
-    held, gated = running.held(), Gated(monkeypatch, "append")
+    held, gated = running.held(), Gated(monkeypatch, Writers, "append")
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(running.http.post, f"{path}/ask")
         assert gated.reached.wait(60)
@@ -175,7 +177,7 @@ def test_what_is_being_written_is_not_let_go(running: Running, monkeypatch: pyte
 def test_who_comes_while_it_is_let_go_waits(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     """And is not told that it is busy: with whom but us?"""
     running.http.post(f"{running.create()}/ask")
-    before, holdings, gated = running.held(), running.service.holdings, Gated(monkeypatch, "release")
+    before, holdings, gated = running.held(), running.service.holdings, Gated(monkeypatch, Writers, "release")
     before.used -= 10 * running.service.settings.idle
 
     async def come() -> Held:
@@ -205,7 +207,7 @@ def test_those_not_used_for_the_longest_time_are_let_go_first() -> None:
 
 def test_leases_are_renewed_in_time_and_not_at_every_tick() -> None:
     def ends(running: Running) -> float:
-        return running.service.store.experiment("button").lease_until
+        return running.service.store.experiments.get("button").lease_until
 
     with serving(lease=36_000) as seldom, serving(lease=1.0) as often:
         for running in (seldom, often):
@@ -220,7 +222,7 @@ def test_keys_are_forgotten_in_the_end() -> None:
     with serving(keep_answers=0.05) as running:
         path, key = running.create(), {"Idempotency-Key": "k"}
         running.http.post(f"{path}/ask", headers=key)
-        wait_until(lambda: running.service.store.answer("button", "k") is None, "the answer to be forgotten")
+        wait_until(lambda: kept_answer(running.service.store, "button", "k") is None, "the answer to be forgotten")
         assert running.http.post(f"{path}/ask", headers=key).json()["step"] == 2
 
 
@@ -243,8 +245,8 @@ def test_what_another_service_took_over_is_dropped_when_leases_are_renewed(tmp_p
         for name in ("mine", "lost"):
             running.http.post(f"{running.create(name)}/ask")
         other = Store(f"sqlite:///{tmp_path}/file.db")
-        other.clock = lambda: 1e12  # there the lease has run out
-        other.acquire("lost")
+        other.database.clock = lambda: 1e12  # there the lease has run out
+        other.writers.acquire("lost")
         running.service.holdings.leases.renew()
         wait_until(lambda: list(running.service.holdings.held) == ["mine"], "the lost one to be dropped")
         busy = running.http.post("/v1/experiments/lost/ask")

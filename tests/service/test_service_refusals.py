@@ -16,6 +16,7 @@ from driftbandits.service import Settings
 from driftbandits.service.http import access
 from driftbandits.service.http.access import auth_needed, first_token
 from driftbandits.store import Store, Token
+from driftbandits.store.tokens import Tokens
 from in_process import ARMS, Running, serving
 
 LONG = 4096
@@ -195,9 +196,9 @@ NEEDS = [
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, dict[str, str]]]:
     url = f"sqlite:///{tmp_path_factory.mktemp('guarded')}/file.db"
     store = Store(url)
-    secrets = {scope: store.add_token(scope, scope) for scope in SCOPES}
-    secrets["revoked"] = store.add_token("revoked", "admin")
-    store.revoke_token("revoked")
+    secrets = {scope: store.tokens.add(scope, scope) for scope in SCOPES}
+    secrets["revoked"] = store.tokens.add("revoked", "admin")
+    store.tokens.revoke("revoked")
     store.create("button", arms=ARMS)
     store.close()
     with serving(url) as running:
@@ -231,19 +232,19 @@ def test_tokens_and_scopes(
 def test_a_token_revoked_while_the_service_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is good for a few seconds more; to look up every token at every request would cost more than the request."""
     store = Store(f"sqlite:///{tmp_path}/file.db")
-    secret = store.add_token("mine", "read")
-    now, looked_up, token = 1000.0, list[str](), Store.token
+    secret = store.tokens.add("mine", "read")
+    now, looked_up, token = 1000.0, list[str](), Tokens.find
 
-    def counted(store: Store, secret: str) -> Token | None:
+    def counted(part: Tokens, secret: str) -> Token | None:
         looked_up.append(secret)
-        return token(store, secret)
+        return token(part, secret)
 
     monkeypatch.setattr(access, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(Store, "token", counted)
+    monkeypatch.setattr(Tokens, "find", counted)
     with serving(store.url) as running:
         for _ in range(3):
             assert running.http.get("/v1/experiments", headers=bearer(secret)).status_code == 200
-        store.revoke_token("mine")
+        store.tokens.revoke("mine")
         now += access.FRESH
         assert running.http.get("/v1/experiments", headers=bearer(secret)).status_code == 200
         assert looked_up == [secret]
@@ -289,7 +290,7 @@ def test_when_tokens_are_needed() -> None:
     assert first_token(Settings(auth=False), store) is None
     secret = first_token(Settings(), store)
     assert secret is not None
-    assert store.token(secret).scope == "admin"  # type: ignore[union-attr]
+    assert store.tokens.find(secret).scope == "admin"  # type: ignore[union-attr]
     assert first_token(Settings(), store) is None  # once
     assert auth_needed(Settings(), store) is True
     assert auth_needed(Settings(auth=False), store) is False

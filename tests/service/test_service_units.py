@@ -16,6 +16,7 @@ from driftbandits.client import AsyncClient, Client
 from driftbandits.errors import InputError
 from driftbandits.service.http.answers import digest_of
 from in_process import ARMS, serving
+from stores import kept_answer
 from waiting import PATIENCE
 
 USERS = [f"user-{number}" for number in range(20)]
@@ -37,7 +38,7 @@ def test_a_visitor_keeps_an_arm_and_can_be_erased(tmp_path: Path, capsys: pytest
         first = running.http.post(path, json={"unit": "user-1"}, headers=key)
         assert running.http.post(path, json={"unit": "user-1"}, headers=key).json() == first.json()
         assert running.http.post(path, json={"unit": "user-2"}, headers=key).status_code == 409
-        kept = running.service.store.answer("shop", "once")
+        kept = kept_answer(running.service.store, "shop", "once")
         assert kept is not None
         assert kept.digest != digest_of(path, b'{"unit":"user-1"}')
         bodies: list[Any] = [
@@ -102,6 +103,6 @@ def test_a_visitor_keeps_an_arm_and_can_be_erased(tmp_path: Path, capsys: pytest
     assert "shop: erased " in said
     assert "from 2 Decisions" in said
     store = db.Store(url)
-    assert store.deeds()[-1].details == {"decisions": 2}
-    assert store.check() == []
+    assert store.audit.entries()[-1].details == {"decisions": 2}
+    assert store.maintenance.check() == []
     store.close()

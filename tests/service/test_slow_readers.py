@@ -30,7 +30,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str
     """A Store with a long log, and tokens for it."""
     url = f"sqlite:///{tmp_path_factory.mktemp('slow')}/store.db"
     with Store(url) as store:
-        secrets = {name: store.add_token(name, "read") for name in ("slow", "other", "third", "fourth", "fifth")}
+        secrets = {name: store.tokens.add(name, "read") for name in ("slow", "other", "third", "fourth", "fifth")}
         store.create("button", arms=["r" * 150, "b" * 150])
         with store.open("button") as session:
             for _ in range(DECISIONS // 10_000):
@@ -175,6 +175,35 @@ def test_a_stalled_live_stream_is_dropped(filled: tuple[str, dict[str, str]], mo
     monkeypatch.setattr(routes, "_events", loud)
     with serving(url) as running, slow_reader(running, secrets["slow"], "/v1/live"):
         wait_until(lambda: not running.service.streams._taken, "it to be dropped")
+
+
+def test_a_pipe_that_is_given_up_stops_its_writer() -> None:
+    """At once, whether the writer waits for its reader or has room to write on."""
+
+    async def given_up() -> None:
+        pipe, stopped = exports.Pipe(asyncio.get_running_loop()), threading.Event()
+
+        def write() -> None:
+            try:
+                pipe.write(b"x" * (exports.ROOM + 1))
+                pipe.wait()
+            except BrokenPipeError:
+                stopped.set()
+
+        threading.Thread(target=write, daemon=True).start()
+        while not pipe.waiting:
+            await asyncio.sleep(0.001)
+        pipe.give_up()
+        assert await asyncio.to_thread(stopped.wait, 5.0), "the writer still waits"
+        other = exports.Pipe(asyncio.get_running_loop())
+        other.write(b"x")
+        other.give_up()
+        for use in (other.wait, lambda: other.write(b"x")):
+            with pytest.raises(BrokenPipeError, match="nobody reads"):
+                use()
+        assert await other.read() == b"x"
+
+    asyncio.run(given_up())
 
 
 def test_an_end_of_the_service_waits_for_no_reader(filled: tuple[str, dict[str, str]]) -> None:

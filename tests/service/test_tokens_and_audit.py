@@ -15,8 +15,8 @@ def test_a_token_for_some_experiments_sees_no_others(tmp_path: Path) -> None:
     store = Store(url)
     for id in ("eu-1", "us-1"):
         store.create(id, arms=ARMS)
-    secrets = {"all": store.add_token("all", "admin"), "none": "db_unknown"}
-    secrets["eu"] = store.add_token("eu", "admin", experiments=["eu-*"])
+    secrets = {"all": store.tokens.add("all", "admin"), "none": "db_unknown"}
+    secrets["eu"] = store.tokens.add("eu", "admin", experiments=["eu-*"])
     store.close()
     with serving(url) as running:
 
@@ -63,7 +63,7 @@ def test_a_token_is_rotated_while_the_service_runs(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.db'}"
     store = Store(url)
     store.create("button", arms=ARMS)
-    old = store.add_token("shop-1", "write")
+    old = store.tokens.add("shop-1", "write")
     with serving(url) as running:
 
         def ask(secret: str) -> int:
@@ -71,9 +71,9 @@ def test_a_token_is_rotated_while_the_service_runs(tmp_path: Path) -> None:
             return int(running.http.post("/v1/experiments/button/ask", headers=headers).status_code)
 
         assert ask(old) == 200
-        new = store.add_token("shop-2", "write")
+        new = store.tokens.add("shop-2", "write")
         assert (ask(new), ask(old)) == (200, 200)
-        store.revoke_token("shop-1")
+        store.tokens.revoke("shop-1")
         wait_until(lambda: ask(old) == 401, "the old token to be refused")
         assert ask(new) == 200
     store.close()

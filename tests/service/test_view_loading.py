@@ -18,6 +18,7 @@ from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Store, StoreError
 from driftbandits.store.schema import views
+from driftbandits.store.views import SavedView, Views
 from in_process import serving
 from serving import Process
 from waiting import PATIENCE
@@ -39,7 +40,7 @@ def test_a_stop_loses_nothing(tmp_path: Path) -> None:
         before = view_json(running.held().view)[0]
     assert before["snoozes"]
     store = Store(url)
-    after = view_json(open_view(store, store.acquire("button")))[0]
+    after = view_json(open_view(store, store.writers.acquire("button")))[0]
     store.close()
     for found in (before, after):
         del found["arms"][0]["until"], found["arms"][1]["until"]  # it depends on when the policy was looked at last
@@ -58,7 +59,7 @@ def test_a_kill_loses_no_more_than_what_the_policy_thought(tmp_path: Path) -> No
         play(client.open("button", arms=["good", "bad"], **SNOOZE), 200)
     service.kill()
     store = Store(url)
-    found = view_json(open_view(store, store.acquire("button")))[0]
+    found = view_json(open_view(store, store.writers.acquire("button")))[0]
     store.close()
     assert (found["since"], found["step"]) == (0, 200)
     assert found["counts"] == {"told": 196, "late": 0, "settled": 0, "pending": 4}
@@ -77,14 +78,14 @@ def grow(store: Store, writer: Any, steps: int) -> None:
     for _ in range(steps):
         writer.session.tell(writer.session.ask().id, 0.5)
     events, writer.session.journal = writer.session.journal, []
-    store.append([(writer, events)])
+    store.writers.append([(writer, events)])
 
 
 def test_the_events_since_are_read_from_the_log(store: Store) -> None:
-    writer = store.acquire("button")
+    writer = store.writers.acquire("button")
     grow(store, writer, 100)
     view = open_view(store, writer)
-    store.save_view(writer, view.seq, pack_view(view))
+    store.writers.save_view(writer, SavedView(view.seq, pack_view(view), None))
     grow(store, writer, 60)
     found = open_view(store, writer)
     found.take_in()
@@ -94,42 +95,42 @@ def test_the_events_since_are_read_from_the_log(store: Store) -> None:
 
 def test_too_far_behind_a_new_picture_begins(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "MOST_BEHIND", 50)
-    writer = store.acquire("button")
+    writer = store.writers.acquire("button")
     grow(store, writer, 100)
     assert open_view(store, writer).since == 100
 
 
 @pytest.mark.parametrize("data", [b"damaged", zlib.compress(b"of another version")])
 def test_a_view_that_cannot_be_read_is_made_again(store: Store, data: bytes) -> None:
-    writer = store.acquire("button")
+    writer = store.writers.acquire("button")
     grow(store, writer, 100)
     view = open_view(store, writer)
-    store.save_view(writer, view.seq, pack_view(view))
-    with store._database.writing() as connection:
+    store.writers.save_view(writer, SavedView(view.seq, pack_view(view), None))
+    with store.database.writing() as connection:
         connection.execute(update(views).values(data=data))
     assert open_view(store, writer).step == 100
 
 
 def test_one_who_was_taken_over_keeps_nothing(store: Store) -> None:
-    old = store.acquire("button")
+    old = store.writers.acquire("button")
     grow(store, old, 10)
-    store.release(old)
-    new = store.acquire("button")
-    store.save_view(old, 20, pack_view(View(old.session)))
-    assert store.view("button") is None
-    store.save_view(new, 20, pack_view(View(new.session)))
-    assert store.view("button") is not None
+    store.writers.release(old)
+    new = store.writers.acquire("button")
+    store.writers.save_view(old, SavedView(20, pack_view(View(old.session)), None))
+    assert store.views.find("button") is None
+    store.writers.save_view(new, SavedView(20, pack_view(View(new.session)), None))
+    assert store.views.find("button") is not None
 
 
 def test_when_the_store_fails_meanwhile_the_next_one_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as running:
         running.create()
-        fine = Store.view
+        fine = Views.find
 
         def fails(*_: Any) -> None:
             raise StoreError("away")
 
-        monkeypatch.setattr(Store, "view", fails)
+        monkeypatch.setattr(Views, "find", fails)
         assert running.http.post("/v1/experiments/button/ask").status_code == 503
-        monkeypatch.setattr(Store, "view", fine)
+        monkeypatch.setattr(Views, "find", fine)
         assert running.http.post("/v1/experiments/button/ask").status_code == 200

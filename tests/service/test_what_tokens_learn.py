@@ -32,9 +32,9 @@ def _limited(url: str) -> Iterator[tuple[Running, dict[str, str]]]:
     with Store(url) as store:
         for id in (*MINE, *OTHERS):
             store.create(id, arms=ARMS)
-        secrets = {"all": store.add_token("all", "admin")}
-        secrets["some"] = store.add_token("some", "admin", experiments=["eu-*", "shop"])
-        secrets["none"] = store.add_token("none", "admin", experiments=["nobody-*"])
+        secrets = {"all": store.tokens.add("all", "admin")}
+        secrets["some"] = store.tokens.add("some", "admin", experiments=["eu-*", "shop"])
+        secrets["none"] = store.tokens.add("none", "admin", experiments=["nobody-*"])
     with serving(url) as running:
         yield running, secrets
 
@@ -57,7 +57,7 @@ def test_pages_of_a_list_name_no_other(limited: tuple[Running, dict[str, str]], 
                     break
                 after = page.json()["next"]
                 assert after == seen[-1]
-            everything = [each.id for each in running.service.store.experiments(start)]
+            everything = [each.id for each in running.service.store.experiments.all(start)]
             assert seen == [id for id in everything if id in visible]
             assert who == "all" or not any(f'"{id}"' in said for id in OTHERS)
 

@@ -17,11 +17,11 @@ import driftbandits as db
 import naive_studies
 from driftbandits._compile.player import Player
 from driftbandits.policies import make_policy
-from driftbandits.research.studies.new_arm import new_arm_comes, new_arm_regret
 from driftbandits.simulation.changing import first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, Job, stream
 from lively import lively
 from naive_changing import play_changing
+from new_arm import new_arm_comes, new_arm_regret
 
 HORIZON, ARMS = 60, 5
 GUEST = "a policy from elsewhere"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +65,54 @@ def test_one_that_might_have_snoozed_and_did_not_is_warned_of_too() -> None:
     assert simulated(NARROW, turns=db.RoundRobin(), it=db.SnoozeIt(20_000, 5e-5, confidence=0.5)) == []
 
 
+@pytest.mark.parametrize("first", [5_001, 40_000])
+def test_doubling_a_policy_that_snoozes_is_warned_of_too(first: int) -> None:
+    """Each stage begins with the first arm again, so pulls of arms differ by one per stage at most."""
+    (said,) = simulated(NARROW, it=db.Doubling(db.SnoozeIt(first, 5e-5)))
+    assert said.startswith("policy 'it': it snoozed no arm in any of 20 runs, so it was round robin: the gaps of")
+    assert simulated(NARROW, it=db.Doubling(db.SnoozeIt(first, 5e-5, confidence=0.3))) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "sigma", "limit"),
+    [
+        (db.UCB1(), 0.6, "0.5"),
+        (db.Doubling(db.DriftUCB(100, 1e-3)), 0.6, "0.5"),
+        (db.KLUCB(kl="gaussian", sigma=0.2), 0.3, "0.2"),
+        (db.SWTS(window=100, sigma=2.0), 2.1, "2"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_noise_that_is_louder_than_a_policy_is_defined_for_is_warned_of(policy: Any, sigma: float, limit: str) -> None:
+    instance, quiet = db.instances.toggling(200, drift=1e-3), float(limit)
+    name = type(policy).__name__
+
+    def said(sigma: float, instance: db.Instance = instance) -> list[list[str]]:
+        noise = db.Gaussian(sigma)
+        return [
+            warned(lambda: db.simulate({"it": policy, "any": db.AutoTS()}, instance, noise, runs=2, progress=False)),
+            warned(lambda: db.trajectory(policy, instance, noise)),
+        ]
+
+    for (found,) in said(sigma):
+        assert found.endswith(
+            f"{name} is defined for noise of standard deviation {limit} at most; got {sigma:g}: take less noise, or a "
+            "policy that learns it, such as AutoTS"
+        )
+    assert said(quiet) == [[], []]
+    if policy.rewards.rescaled:
+        wide = db.Instance(instance.means * 10, reward_range=(0, 10))
+        for (found,) in said(sigma * 10, wide):
+            assert f"{limit} at most, on the scale of [0, 1]; got {sigma:g}" in found
+        assert said(quiet * 10, wide) == [[], []]
+
+
+def test_a_sweep_notes_noise_that_is_too_loud() -> None:
+    grid = {"policy": ["UCB1", "AutoTS"], "instance": "stationary", "horizon": 50, "noise": "gaussian"}
+    (note,) = db.Sweep({**grid, "sigma": [0.5, 1.0]}, runs=2)._notes
+    assert note.startswith("in 1 of 4 cells: UCB1 is defined for noise of standard deviation 0.5 at most; got 1")
+
+
 def test_a_horizon_that_is_too_short_is_warned_of() -> None:
     instance = db.instances.toggling(3_000, drift=1e-3)
     policies = {"short": db.DriftUCB(100, 1e-3), "long": db.DriftUCB(5_000, 1e-3), "none": db.AutoTS()}
@@ -105,6 +154,23 @@ def test_a_session_says_once_that_its_horizon_is_over() -> None:
     session.change(policy=db.DriftUCB(100, 1e-3))
     assert session.past_horizon() is None
     assert warned(lambda: play(session, 50)) == []
+
+
+def test_an_online_run_says_once_that_its_horizon_is_over() -> None:
+    def play(online: db.Online, steps: int) -> None:
+        for _ in range(steps):
+            online.update(online.select(), 1.0)
+
+    online = db.Online(db.DriftUCB(10, 1e-3), 2)
+    assert warned(lambda: play(online, 10)) == []
+    (said,) = warned(lambda: play(online, 5))
+    assert said == (
+        "DriftUCB was told horizon=10 and has learnt 11 rewards, beyond which it was not tuned: take a policy that "
+        "needs no horizon, such as AutoTS, or a longer horizon"
+    )
+    assert warned(lambda: play(copy.deepcopy(online), 5)) == [said.replace("11", "16")]
+    for endless in (db.AutoTS(), db.Doubling(db.DriftUCB(10, 1e-3))):
+        assert warned(lambda endless=endless: play(db.Online(endless, 2), 30)) == []  # type: ignore[misc]
 
 
 def test_the_command_chooses_what_snoozes_there_and_says_why(tmp_path: Path) -> None:

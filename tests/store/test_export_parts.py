@@ -20,8 +20,8 @@ def test_the_latest_row_of_each_decision_is_the_whole_export(tmp_path: Path) -> 
     store, last = db.Store("sqlite://"), 0
     with store.open("x", arms=["a", "b"], timeout=1e9, default_reward=0.0) as session:
         for part in range(4):
-            before, last = last, store.experiment("x").last_seq
-            store.export("x", tmp_path / f"part-{part}.parquet", since=before)
+            before, last = last, store.experiments.get("x").last_seq
+            store.history.export("x", tmp_path / f"part-{part}.parquet", since=before)
             rows = pl.read_parquet(tmp_path / f"part-{part}.parquet")["step"].to_list()
             assert rows == {0: [], 1: [1, 2, 3, 4, 5], 2: [2, 6, 7, 8, 9, 10], 3: [1, 3, 11, 12, 13, 14, 15]}[part]
             session.ask_many(5)  # later than this part
@@ -33,8 +33,8 @@ def test_the_latest_row_of_each_decision_is_the_whole_export(tmp_path: Path) -> 
             elif part == 2:
                 session.tell("x-3", 0.25)
                 session.correct("x-1", 0.75)
-        store.export("x", tmp_path / "part-4.parquet", since=last)
-        store.export("x", tmp_path / "all.parquet")
+        store.history.export("x", tmp_path / "part-4.parquet", since=last)
+        store.history.export("x", tmp_path / "all.parquet")
     whole = pl.read_parquet(tmp_path / "all.parquet")
     assert duckdb.execute(LATEST.format(tmp_path)).fetchall() == whole.rows()
     assert whole["reward"].to_list()[:4] == [0.75, 1.0, 0.25, None]

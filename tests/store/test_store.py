@@ -23,25 +23,25 @@ import driftbandits as db
 import systems
 from clock import Clock
 from driftbandits.live.decisions import Asked, Settled, Told
-from driftbandits.store import FencedError, StoreError, history
+from driftbandits.store import FencedError, StoreError, history, sessions
 from driftbandits.store.holder import is_dead, new_holder
 from driftbandits.store.schema import snapshots
-from driftbandits.testing.contract.base import fold
 from lively import lively
+from stores import fold
 from waiting import wait_until
 
 
 def test_old_rewards_are_dropped_however_they_were_bundled() -> None:
     store = db.Store("sqlite://")
     store.create("x", arms=["a", "b"], policy=db.RoundRobin())
-    writer = store.acquire("x")
+    writer = store.writers.acquire("x")
     late = writer.session.ask()
     for _ in range(50):
         writer.session.tell(writer.session.ask().id, 0.5)
     last = writer.session.ask()
     assert last.arm == late.arm
     writer.session.tell_many([(last.id, 0.25), (late.id, 0.75)])
-    store.append([(writer, writer.session.journal or [])])
+    store.writers.append([(writer, writer.session.journal or [])])
     assert fold(store, "x").snapshot() == writer.session.snapshot()
 
 
@@ -68,10 +68,10 @@ act = st.one_of(
 def test_the_log_is_the_session(name: str, acts: list[Any], timeout: Any, default: Any, keep: bool) -> None:
     """At any point the Session from the Store is the Session that wrote, byte for byte; nothing more."""
     one, other, clock = db.Store("sqlite://"), None, Clock()
-    other = db.Store(f"sqlite:///{one._database.engine.url.database}")
+    other = db.Store(f"sqlite:///{one.database.engine.url.database}")
     one.create("x", arms=["a", "b"], policy=lively(name), timeout=timeout, default_reward=default, explore=0.1 * keep)
     here, there = one, other
-    writer = here.acquire("x")
+    writer = here.writers.acquire("x")
     writer.session.clock = clock
     written = writer.session.snapshot()
     for what, how in acts:
@@ -83,22 +83,22 @@ def test_the_log_is_the_session(name: str, acts: list[Any], timeout: Any, defaul
         elif what == "wait":
             clock.now += how
         elif what == "forget":  # as when the process dies before it wrote
-            writer = here.reload(writer)
+            writer = here.writers.reload(writer)
             assert writer.session.snapshot() == written
         else:
             events, session.journal = session.journal or [], []
-            here.append([(writer, events)])
+            here.writers.append([(writer, events)])
             written = session.snapshot()
             assert fold(there, "x").snapshot() == written
             if what == "snapshot":
-                here.snapshot(writer)
+                here.writers.save_snapshot(writer)
             elif what == "hand over":
-                here.release(writer)
+                here.writers.release(writer)
                 here, there = there, here
-                writer = here.acquire("x")
+                writer = here.writers.acquire("x")
                 assert writer.session.snapshot() == written
         writer.session.clock = clock
-    log = list(one.events("x"))
+    log = list(one.history.events("x"))
     asked = [event.step for event in log if isinstance(event, Asked)]
     assert asked == list(range(1, len(asked) + 1))
     answered = [event.step for event in log if isinstance(event, Told | Settled)]
@@ -114,16 +114,16 @@ def test_two_writers_fight_and_the_log_stays_whole(tmp_path: Path) -> None:
 
     def write() -> None:
         store = db.Store(url)
-        store.clock = lambda: next(jumps) * 1e6  # whoever looks finds the lease run out
+        store.database.clock = lambda: next(jumps) * 1e6  # whoever looks finds the lease run out
         done = 0
         while done < 60:
-            writer = store.acquire("x")
+            writer = store.writers.acquire("x")
             try:
                 for _ in range(5):
                     decision = writer.session.ask()
                     writer.session.tell(decision.id, 0.5)
                     events, writer.session.journal = writer.session.journal or [], []
-                    store.append([(writer, events)])
+                    store.writers.append([(writer, events)])
                     acknowledged.append((decision.id, decision.arm))
                     done += 1
             except FencedError:
@@ -134,12 +134,12 @@ def test_two_writers_fight_and_the_log_stays_whole(tmp_path: Path) -> None:
         thread.start()
     wait_until(lambda: not any(thread.is_alive() for thread in threads), "the end of the fight")
     store = db.Store(url)
-    log = list(store.events("x"))
+    log = list(store.history.events("x"))
     there = [(f"x-{event.step}", "ab"[event.arm]) for event in log if isinstance(event, Asked)]
     assert sorted(acknowledged) == sorted(there)
     assert len(log) == 2 * len(there) == 2 * len(set(there))
     assert fold(store, "x").step == len(there)
-    assert store.experiment("x").epoch > 2
+    assert store.experiments.get("x").epoch > 2
 
 
 # Snapshots and explanations
@@ -148,7 +148,7 @@ def test_two_writers_fight_and_the_log_stays_whole(tmp_path: Path) -> None:
 def test_any_decision_is_explained_by_few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("driftbandits.store.writers.SNAPSHOT_EVERY", 100)
     monkeypatch.setattr(history, "LEAD", 50)
-    monkeypatch.setattr(history, "SMALL", 0)
+    monkeypatch.setattr(sessions, "SMALL", 0)
     store = db.Store("sqlite://")
     store.create("x", arms=["a", "b"])
     live = {}
@@ -158,7 +158,7 @@ def test_any_decision_is_explained_by_few_events(monkeypatch: pytest.MonkeyPatch
             live[decision.step] = session.explain(decision)
             session.ask_many(3)
             session.tell_many([(f"x-{step}", step % 5 / 5) for step in range(decision.step, decision.step + 4)])
-    with store._database.reading() as connection:
+    with store.database.reading() as connection:
         rows = connection.execute(snapshots.select().order_by(snapshots.c.seq)).all()
     assert len(rows) == 16
     assert [row.whole for row in rows] == [False] * 14 + [True] * 2
@@ -173,17 +173,17 @@ def test_any_decision_is_explained_by_few_events(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(db.Session, "apply", noted)
     for step in (1, 401, 797):
         applied.clear()
-        assert store.explain("x", step) == live[step]
+        assert store.history.explain("x", step) == live[step]
         assert len(applied) <= 160
 
 
 def test_snapshots_never_outweigh_the_log() -> None:
     store = db.Store("sqlite://")
     store.create("x", arms=["a", "b"])
-    writer = store.acquire("x")
-    writer.seq = history.SNAPSHOT_EVERY
+    writer = store.writers.acquire("x")
+    writer.seq = sessions.SNAPSHOT_EVERY
     assert writer.snapshot_due
-    writer.session.ask_many(history.SNAPSHOT_EVERY + 1)
+    writer.session.ask_many(sessions.SNAPSHOT_EVERY + 1)
     assert not writer.snapshot_due
 
 
@@ -193,15 +193,15 @@ def test_a_damaged_snapshot_costs_time_only(damage: bytes) -> None:
     with store.open("x", arms=["a", "b"]) as session:
         for _ in range(3):
             session.ask_many(2)
-            store.snapshot(session._writer)
-        written = session._writer.session.snapshot()
-        with store._database.writing() as connection:
+            store.writers.save_snapshot(session.writer)
+        written = session.writer.session.snapshot()
+        with store.database.writing() as connection:
             connection.execute(update(snapshots).where(snapshots.c.seq == 6).values(data=damage))
-    writer = store.acquire("x")
+    writer = store.writers.acquire("x")
     assert (writer.saved, writer.session.snapshot() == written) == (4, True)
-    with store._database.writing() as connection:
+    with store.database.writing() as connection:
         connection.execute(update(snapshots).values(data=damage))
-    again = store.reload(writer)
+    again = store.writers.reload(writer)
     assert (again.saved, again.session.snapshot() == written) == (0, True)
 
 
@@ -215,17 +215,17 @@ def test_export(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) ->
     store.create("x", arms=["a", 'größer, "als" b'], timeout=10, default_reward=0.25, policy=db.RoundRobin())
     path = tmp_path / f"x.{ending}"
     read: Any = {"parquet": pl.read_parquet, "csv": pl.read_csv, "jsonl": pl.read_ndjson}[ending]
-    assert store.export("x", path) == 0
-    writer = store.acquire("x")
+    assert store.history.export("x", path) == 0
+    writer = store.writers.acquire("x")
     writer.session.clock = clock
     first, second, third = writer.session.ask_many(3)
     writer.session.tell(second.id, 1 / 3)
     clock.now += 11
     writer.session.ask()
     events = writer.session.journal or []
-    store.append([(writer, events)])
+    store.writers.append([(writer, events)])
     shown: list[int] = []
-    assert store.export("x", path, shown.append) == 4
+    assert store.history.export("x", path, shown.append) == 4
     assert shown == [2, 4]
     asked = [event for event in events if isinstance(event, Asked)]
     table = read(path)
@@ -251,9 +251,9 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest
         raise StoreError("the server went away")
 
     with pytest.raises(StoreError, match="went away"):
-        store.export("x", tmp_path / "x.parquet", fail)
+        store.history.export("x", tmp_path / "x.parquet", fail)
     with pytest.raises(db.InputError, match=r"must end in .parquet, .csv or .jsonl"):
-        store.export("x", tmp_path / "x.xlsx")
+        store.history.export("x", tmp_path / "x.xlsx")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -296,13 +296,13 @@ def test_who_is_dead() -> None:
 def test_a_lease_is_renewed_in_the_background(tmp_path: Path) -> None:
     store = db.Store(f"sqlite:///{tmp_path / 'store.db'}", lease=0.03)
     with store.open("x", arms=["a", "b"]) as session:
-        before = store.experiment("x").lease_until
-        wait_until(lambda: store.experiment("x").lease_until > before, "the lease to be renewed")
-        store.set_status("x", "paused")
+        before = store.experiments.get("x").lease_until
+        wait_until(lambda: store.experiments.get("x").lease_until > before, "the lease to be renewed")
+        store.experiments.set_status("x", "paused")
         wait_until(lambda: session._status == "paused", "the pause to be noticed")
         with pytest.raises(db.InputError, match="'x' is paused"):
             session.ask()
-    assert store.experiment("x").holder is None
+    assert store.experiments.get("x").holder is None
 
 
 # Commands
@@ -341,11 +341,11 @@ def test_queries_use_the_indexes(tmp_path: Path) -> None:
             explained = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
             seen.extend(row[3] for row in explained)
 
-    event.listen(store._database.engine, "before_cursor_execute", note)
-    store.reward("x", 3)
-    store.explain("x", 3)
-    store.export("x", tmp_path / "x.csv")
+    event.listen(store.database.engine, "before_cursor_execute", note)
+    store.history.reward("x", 3)
+    store.history.explain("x", 3)
+    store.history.export("x", tmp_path / "x.csv")
     assert any("asked_once" in line for line in seen)
     assert any("answered_once" in line for line in seen)
     assert not [line for line in seen if "SCAN" in line or "TEMP B-TREE" in line]
-    assert inspect(store._database.engine).get_indexes("events")
+    assert inspect(store.database.engine).get_indexes("events")

@@ -6,10 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contract.changes import ChangeTests
+from contract.declared import Declarations
+from contract.kept import ServiceTests
+from contract.log import LogTests
+from contract.retention import RetentionTests
+from contract.sessions import SessionTests
+from contract.units import UnitTests
+from contract.upkeep import UpkeepTests
+from contract.writers import WriterTests
 
 import driftbandits as db
 import postgres
-from driftbandits.testing import StoreContract
+
+
+class StoreContract(
+    Declarations, WriterTests, LogTests, SessionTests, ChangeTests, ServiceTests, UpkeepTests, RetentionTests, UnitTests
+):
+    """Derived classes say where the Store is."""
 
 
 class TestSQLite(StoreContract):

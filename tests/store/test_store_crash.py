@@ -12,7 +12,7 @@ from typing import Any
 import driftbandits as db
 import systems
 from driftbandits.live.decisions import Asked, Settled, Told
-from driftbandits.testing.contract.base import fold
+from stores import fold
 from waiting import INTERPRETED, started
 
 pytestmark = systems.process_table  # the dead are taken over at once
@@ -26,7 +26,7 @@ import driftbandits as db
 from driftbandits.store import writers
 writers.SNAPSHOT_EVERY = 50
 store = db.Store(sys.argv[1], lease=1e6)  # the dead are taken over at once, not when this runs out
-held = [store.acquire(name) for name in sys.argv[2:]]
+held = [store.writers.acquire(name) for name in sys.argv[2:]]
 luck = random.Random()
 opened = {writer: [f"{writer.experiment.id}-{event.step}" for event in writer.session.waiting()] for writer in held}
 while True:
@@ -42,12 +42,12 @@ while True:
                 said.append(f"told {id} {reward!r}")
         events, writer.session.journal = writer.session.journal, []
         batches.append((writer, events))
-    store.append(batches)
+    store.writers.append(batches)
     sys.stdout.write("".join(f"{line}\\n" for line in said))
     sys.stdout.flush()
     for writer in held:
         if writer.snapshot_due:
-            store.snapshot(writer)
+            store.writers.save_snapshot(writer)
 """
 
 # Dies when all is written but the commit.
@@ -55,14 +55,14 @@ DIES_BEFORE_COMMIT = """
 import os, signal, sys
 import driftbandits as db
 store = db.Store(sys.argv[1])
-writer = store.acquire("one")
-insert = store._log.insert
+writer = store.writers.acquire("one")
+insert = store.log.insert
 def insert_and_die(connection, rows):
     insert(connection, rows)
     os.kill(os.getpid(), signal.SIGKILL)
-store._log.insert = insert_and_die
+store.log.insert = insert_and_die
 writer.session.ask_many(100)
-store.append([(writer, writer.session.journal)])
+store.writers.append([(writer, writer.session.journal)])
 """
 
 
@@ -90,8 +90,8 @@ def test_killed_at_full_rate(url: str) -> None:
         said += run_and_kill(url, luck)
     asked, told, settled = {}, {}, 0
     for name in NAMES:
-        log = list(store.events(name))
-        arms = store.experiment(name).arms
+        log = list(store.history.events(name))
+        arms = store.experiments.get(name).arms
         asks = [event for event in log if isinstance(event, Asked)]
         answers = [event for event in log if isinstance(event, Told | Settled)]
         assert [event.step for event in asks] == list(range(1, len(asks) + 1))
@@ -99,7 +99,7 @@ def test_killed_at_full_rate(url: str) -> None:
         settled += sum(isinstance(event, Settled) for event in answers)
         asked.update({f"{name}-{event.step}": arms[event.arm] for event in asks})
         told.update({f"{name}-{event.step}": event.reward for event in answers if isinstance(event, Told)})
-        writer = store.acquire(name)
+        writer = store.writers.acquire(name)
         assert writer.saved > 0
         assert writer.session.snapshot() == fold(store, name).snapshot()
         assert writer.seq == len(log)
@@ -119,7 +119,7 @@ def test_killed_between_begin_and_commit(url: str) -> None:
     program = [sys.executable, "-c", DIES_BEFORE_COMMIT, url]
     answer = subprocess.run(program, capture_output=True, text=True, env=INTERPRETED)
     assert answer.returncode == -9, answer.stderr
-    assert store.experiment("one").last_seq == len(list(store.events("one"))) == 3
+    assert store.experiments.get("one").last_seq == len(list(store.history.events("one"))) == 3
     with store.open("one") as session:
         assert session.ask().step == 4
     store.close()

@@ -11,6 +11,7 @@ import driftbandits as db
 from clock import Clock
 from driftbandits.live.decisions import Outcome, Settled
 from driftbandits.store import StoreError
+from driftbandits.store.writers import Writers
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def store() -> db.Store:
 
 
 def kinds(store: db.Store) -> list[str]:
-    return [type(event).__name__ for event in store.events("x")]
+    return [type(event).__name__ for event in store.history.events("x")]
 
 
 def test_a_refusal_writes_what_was_settled_on_the_way(store: db.Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +28,7 @@ def test_a_refusal_writes_what_was_settled_on_the_way(store: db.Store, monkeypat
     monkeypatch.setattr("driftbandits.live.session.MOST_OPEN", 3)
     clock = Clock()
     with store.open("x", arms=["a", "b"], timeout=10, default_reward=0.25) as session:
-        session._writer.session.clock = clock
+        session.writer.session.clock = clock
         session.ask_many(2)
         clock.now += 5
         session.ask()
@@ -35,9 +36,9 @@ def test_a_refusal_writes_what_was_settled_on_the_way(store: db.Store, monkeypat
         with pytest.raises(db.InputError, match="1 Decisions wait"):
             session.ask_many(3)
         assert kinds(store) == ["Asked"] * 3 + ["Settled"] * 2
-        assert isinstance(settled := store.reward("x", 1), Settled)
+        assert isinstance(settled := store.history.reward("x", 1), Settled)
         assert (settled.reward, settled.time) == (0.25, clock.now)
-        assert session._writer.session.clock is clock  # memory is what the log holds: it need not be read again
+        assert session.writer.session.clock is clock  # memory is what the log holds: it need not be read again
         assert session.ask_many(2)[0].step == 4
 
 
@@ -61,22 +62,22 @@ def test_work_that_fails_halfway_leaves_nothing_behind(store: db.Store, monkeypa
 
 def test_only_an_error_makes_it_read_the_log_again(store: db.Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with store.open("x", arms=["a", "b"]) as session:
-        memory = session._writer.session
+        memory = session.writer.session
         session.tell(session.ask().id, 0.5)
         with pytest.raises(db.InputError):
             session.tell("x-9", 0.5)
         assert session.settle() == []
-        assert session._writer.session is memory
+        assert session.writer.session is memory
 
         def fails(*_: object) -> None:
             raise StoreError("the disk is on fire")
 
         with monkeypatch.context() as patched:
-            patched.setattr(db.Store, "append", fails)
+            patched.setattr(Writers, "append", fails)
             with pytest.raises(StoreError):
                 session.ask()
         assert session.ask().step == 2
-        assert session._writer.session is not memory
+        assert session.writer.session is not memory
 
 
 def test_a_snapshot_that_fails_is_no_failure(store: db.Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +89,7 @@ def test_a_snapshot_that_fails_is_no_failure(store: db.Store, monkeypatch: pytes
         tried.append(taken.seq)
         raise StoreError("the disk is on fire")
 
-    monkeypatch.setattr(db.Store, "snapshot", fails)
+    monkeypatch.setattr(Writers, "save_snapshot", fails)
     with store.open("x", arms=["a", "b"]) as session:
         for _ in range(13):
             session.tell(session.ask().id, 0.5)

@@ -38,16 +38,16 @@ def test_files_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         db.Store(f"sqlite:///{tmp_path / 'text.db'}")
     db.Store(f"sqlite:///{tmp_path / 'good.db'}").create("x", arms=["a", "b"])
     with pytest.raises(StoreError, match="is read-only"):
-        db.Store(f"sqlite:///file:{tmp_path / 'good.db'}?mode=ro&uri=true").acquire("x")
+        db.Store(f"sqlite:///file:{tmp_path / 'good.db'}?mode=ro&uri=true").writers.acquire("x")
     monkeypatch.setattr("driftbandits.store.database.PATIENCE", 0.1)
     holder = sqlite3.connect(tmp_path / "good.db", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     store = db.Store(f"sqlite:///{tmp_path / 'good.db'}")  # who only reads need not wait
-    assert store.experiment("x").last_seq == 0
+    assert store.experiments.get("x").last_seq == 0
     with pytest.raises(StoreError, match="locked by another program"):
-        store.acquire("x")
+        store.writers.acquire("x")
     holder.close()
-    assert store.acquire("x").seq == 0
+    assert store.writers.acquire("x").seq == 0
 
 
 def test_servers_that_do_not_answer_keep_the_password_secret() -> None:
@@ -62,7 +62,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     store = db.Store(f"sqlite:///{tmp_path / 'store.db'}")
     with store.open("x", arms=["a", "b"]) as session:
         session.ask_many(10)
-        with store._database.reading() as connection:
+        with store.database.reading() as connection:
             pages = connection.execute(text("PRAGMA page_count")).scalar_one()
         store.close()  # so that the limit is set in a new connection
         from sqlalchemy import event
@@ -70,13 +70,13 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         def full(connection: Any, _: Any) -> None:
             connection.execute(f"PRAGMA max_page_count = {pages}")
 
-        event.listen(store._database.engine, "connect", full)
+        event.listen(store.database.engine, "connect", full)
         with pytest.raises(StoreError, match="disk is full"):
             session.ask_many(10_000)
-        event.remove(store._database.engine, "connect", full)
+        event.remove(store.database.engine, "connect", full)
         store.close()
         assert session.ask().step == 11
-    assert store.experiment("x").last_seq == 11
+    assert store.experiments.get("x").last_seq == 11
 
 
 TERMINATE = """
@@ -89,20 +89,20 @@ def test_a_lost_connection_loses_nothing() -> None:
         store = db.Store(url)
         with store.open("x", arms=["a", "b"]) as session:
             first = session.ask()
-            good = store._log.insert
+            good = store.log.insert
 
             def cut(connection: Any, lines: Any) -> None:
                 good(connection, lines)
-                with store._database.reading() as another:
+                with store.database.reading() as another:
                     another.execute(text(TERMINATE))
 
-            store._log.insert = cut  # type: ignore[method-assign]
+            store.log.insert = cut  # type: ignore[method-assign]
             with pytest.raises(StoreError):
                 session.tell(first.id, 0.5)
-            store._log.insert = good  # type: ignore[method-assign]
+            store.log.insert = good  # type: ignore[method-assign]
             assert session.tell(first.id, 0.75) is Outcome.NEW
             assert session.ask().step == 2
-        assert isinstance(told := store.reward("x", 1), Told)
+        assert isinstance(told := store.history.reward("x", 1), Told)
         assert told.reward == 0.75
         store.close()
 
@@ -123,7 +123,7 @@ def test_a_connection_that_died_while_idle_is_replaced(monkeypatch: pytest.Monke
 
 def test_commits_are_on_disk(tmp_path: Path) -> None:
     """A database may be set up to acknowledge before that; ours may not."""
-    with db.Store(f"sqlite:///{tmp_path / 'store.db'}")._database.writing() as connection:
+    with db.Store(f"sqlite:///{tmp_path / 'store.db'}").database.writing() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
     with postgres.database() as url:
@@ -132,7 +132,7 @@ def test_commits_are_on_disk(tmp_path: Path) -> None:
             connection.execute(text(f"ALTER DATABASE {admin.url.database} SET synchronous_commit = off"))
         admin.dispose()
         store = db.Store(url)
-        with store._database.writing() as connection:
+        with store.database.writing() as connection:
             assert connection.execute(text("SHOW synchronous_commit")).scalar() == "on"
         store.close()
 

@@ -73,11 +73,11 @@ def test_nothing_more_is_acknowledged(ending: str, harm: Callable[[Path], None],
     with db.Store(f"sqlite:///{path}") as store, store.open("x", arms=["a", "b"]) as session:
         assert session.ask().step == 1
         harm(Path(f"{path}{ending}"))
-        for work in (session.ask, session.ask, session.ask, store.try_to_write):
+        for work in (session.ask, session.ask, session.ask, store.database.try_to_write):
             with pytest.raises(StoreUnavailableError, match=f"ends in {ending}" if ending else "the file was deleted"):
                 work()
         if harm is not empty:
-            with pytest.raises(StoreUnavailableError), store._database.reading(), store._database.reading():
+            with pytest.raises(StoreUnavailableError), store.database.reading(), store.database.reading():
                 pass  # the second of two connections is a new one, and would make new files
 
 
@@ -92,9 +92,9 @@ def test_killed_after_the_log_has_gone(ending: str, harm: Callable[[Path], None]
     assert before.count("asked") == 20
     assert after.count("refused") == 5
     with db.Store(f"sqlite:///{path}") as store:
-        assert store.check() == []
+        assert store.maintenance.check() == []
         if harm in (delete, move):
-            asked = [event.step for event in store.events("x") if isinstance(event, Asked)]
+            asked = [event.step for event in store.history.events("x") if isinstance(event, Asked)]
             assert asked[:20] == list(range(1, 21))
 
 
@@ -106,8 +106,8 @@ def test_a_graceful_end_puts_the_log_into_the_database(tmp_path: Path) -> None:
         with pytest.raises(StoreUnavailableError):
             session.ask()
     with db.Store(f"sqlite:///{path}") as store:
-        assert store.check() == []
-        assert store.experiment("x").last_seq >= 10
+        assert store.maintenance.check() == []
+        assert store.experiments.get("x").last_seq >= 10
 
 
 def test_what_sqlite_does_to_its_files_is_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +116,8 @@ def test_what_sqlite_does_to_its_files_is_no_harm(tmp_path: Path, monkeypatch: p
         for step in range(1, 4):
             assert session.ask().step == step
             with db.Store(store.url) as other:
-                assert other.experiment("x").last_seq == step
-            other.compact()
+                assert other.experiments.get("x").last_seq == step
+            other.maintenance.compact()
             store.close()  # the last connection: SQLite removes what is beside the file, and makes it again
             assert not Path(f"{path}{LOG}").exists()
         plain, emptied = files.Files._look, sqlite3.connect(path)
@@ -142,7 +142,7 @@ def test_threads_open_and_close_connections_at_will(tmp_path: Path) -> None:
 
         def use(_: int) -> None:
             for _ in range(30):
-                store.try_to_write()
+                store.database.try_to_write()
                 store.close()
 
         with ThreadPoolExecutor(8) as threads:

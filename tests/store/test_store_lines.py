@@ -30,11 +30,13 @@ def test_a_commit_of_all_kinds_is_read_as_it_was_written(url: str) -> None:
     events = {"long": history(1500), "short": history(3)}  # more rows of a kind than one statement takes, and fewer
     for id in events:
         store.create(id, arms=["red", "blue"])
-    writers = {id: store.acquire(id) for id in events}
-    store.append([(writers[id], events[id]) for id in events])
-    store.append([(writers["long"], [Told(9001, 1.0, 9.0)]), (writers["short"], [Asked(4, 0, 9.0, None, None)])])
-    assert list(store.events("long")) == [*events["long"], Told(9001, 1.0, 9.0)]
-    assert list(store.events("short")) == [*events["short"], Asked(4, 0, 9.0, None, None)]
+    writers = {id: store.writers.acquire(id) for id in events}
+    store.writers.append([(writers[id], events[id]) for id in events])
+    store.writers.append(
+        [(writers["long"], [Told(9001, 1.0, 9.0)]), (writers["short"], [Asked(4, 0, 9.0, None, None)])]
+    )
+    assert list(store.history.events("long")) == [*events["long"], Told(9001, 1.0, 9.0)]
+    assert list(store.history.events("short")) == [*events["short"], Asked(4, 0, 9.0, None, None)]
     store.close()
 
 
@@ -42,7 +44,7 @@ def test_every_kind_is_handed_over_with_all_that_it_has(tmp_path: Path) -> None:
     """The statement of each kind writes the same row as one that names every column."""
     store, events, lines = db.Store(f"sqlite:///{tmp_path / 'ours.db'}"), history(70), SqliteLines()
     lines.add(1, 10, events)
-    with store._database.writing() as connection:
+    with store.database.writing() as connection:
         lines.insert(connection)
     store.close()
     with sqlite3.connect(tmp_path / "ours.db") as file:
@@ -51,6 +53,6 @@ def test_every_kind_is_handed_over_with_all_that_it_has(tmp_path: Path) -> None:
 
 def test_nothing_to_write_is_no_statement(url: str) -> None:
     store = db.Store(url)
-    with store._database.writing() as connection:
-        store._log.lines().insert(connection)
+    with store.database.writing() as connection:
+        store.log.lines().insert(connection)
     store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -11,22 +12,22 @@ import pytest
 import driftbandits as db
 from driftbandits.cli.main import app
 from driftbandits.store.salvage import salvage
-from driftbandits.testing.contract.base import journal
+from stores import journal
 
 
 def filled(path: Path, days: int = 6) -> bytes:
     """A Store with 6 times 500 Decisions and a snapshot after each; the Session that they make."""
     store = db.Store(f"sqlite:///{path}")
     store.create("button", arms=["red", "blue"], policy=db.RoundRobin())
-    writer = store.acquire("button")
+    writer = store.writers.acquire("button")
     for _ in range(days):
         for decision in writer.session.ask_many(500):
             if decision.step != 7:
                 writer.session.tell(decision.id, 1)
-        store.append([(writer, journal(writer))])
-        store.snapshot(writer)
-    store.release(writer)
-    store.compact()
+        store.writers.append([(writer, journal(writer))])
+        store.writers.save_snapshot(writer)
+    store.writers.release(writer)
+    store.maintenance.compact()
     store.close()
     return writer.session.snapshot()
 
@@ -38,7 +39,7 @@ def run(path: Path, *statements: str) -> None:
 
 
 def reopened(path: Path) -> bytes:
-    return db.Store(f"sqlite:///{path}").acquire("button").session.snapshot()
+    return db.Store(f"sqlite:///{path}").writers.acquire("button").session.snapshot()
 
 
 def pages_of(path: Path, table: str) -> list[int]:
@@ -80,12 +81,26 @@ def test_what_the_log_makes_again_is_mended_in_place(tmp_path: Path, capsys: pyt
     assert reopened(path) == before
 
 
+@pytest.mark.parametrize("junk", [b"", b"junk", b"PK", b"\0" * 5_000])
+def test_a_snapshot_of_something_else_is_removed(tmp_path: Path, junk: bytes) -> None:
+    """Its bytes decompress, and no Session comes of them."""
+    path = tmp_path / "store.db"
+    before = filled(path)
+    last = "seq = (SELECT max(seq) FROM snapshots)"
+    run(path, f"UPDATE snapshots SET data = x'{zlib.compress(junk).hex()}' WHERE {last}")
+    store = db.Store(f"sqlite:///{path}")
+    assert store.maintenance.repair() == ["button: a snapshot after 5,999 events could not be read, and was removed"]
+    assert store.maintenance.repair() == []
+    assert store.writers.acquire("button").session.snapshot() == before
+    store.close()
+
+
 def test_a_gap_behind_a_snapshot_costs_nothing_that_was_learnt(tmp_path: Path) -> None:
     path, new = tmp_path / "store.db", tmp_path / "new.db"
     before = filled(path)
     pages = pages_of(path, "events")
     spoil(path, pages[len(pages) // 2])
-    assert db.Store(f"sqlite:///{path}").check() != []
+    assert db.Store(f"sqlite:///{path}").maintenance.check() != []
     spoilt = path.read_bytes()
     said = salvage(path, new)
     assert len(said) == 1
@@ -93,8 +108,8 @@ def test_a_gap_behind_a_snapshot_costs_nothing_that_was_learnt(tmp_path: Path) -
     assert path.read_bytes() == spoilt
     assert reopened(new) == before
     store = db.Store(f"sqlite:///{new}")
-    assert store.experiment("button").folded == 5999
-    assert store.export("button", tmp_path / "open.csv") == 1  # the one that still waits
+    assert store.experiments.get("button").folded == 5999
+    assert store.history.export("button", tmp_path / "open.csv") == 1  # the one that still waits
     with pytest.raises(db.errors.InputError, match="exists already"):
         salvage(path, new)
 
@@ -109,8 +124,8 @@ def test_a_log_without_snapshots_is_kept_up_to_its_gap(tmp_path: Path) -> None:
         "again"
     ]
     store = db.Store(f"sqlite:///{new}")
-    assert (store.experiment("button").last_seq, store.check()) == (699, [])
-    assert store.acquire("button").session.step == 500
+    assert (store.experiments.get("button").last_seq, store.maintenance.check()) == (699, [])
+    assert store.writers.acquire("button").session.step == 500
 
 
 def test_a_file_of_which_nothing_is_left_is_refused(tmp_path: Path) -> None:

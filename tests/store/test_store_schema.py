@@ -16,6 +16,7 @@ import driftbandits as db
 import postgres
 from driftbandits.store import database
 from driftbandits.store.migrate import TURN
+from driftbandits.store.salvage import salvage
 from driftbandits.store.schema import REVISION, metadata
 from waiting import PATIENCE, wait_until
 
@@ -72,7 +73,7 @@ def test_many_may_open_a_new_database_at_once_on_sqlite_and_postgres(tmp_path: P
 import sys, driftbandits as db
 for url in sys.argv[1:]:
     sys.stdin.read(1)
-    print(len(db.Store(url).experiments()), flush=True)
+    print(len(db.Store(url).experiments.all()), flush=True)
 """
     with postgres.database() as url:
         urls = [f"sqlite:///{tmp_path / 'store.db'}", url]
@@ -101,7 +102,7 @@ def test_who_opens_a_new_file_waits_while_another_makes_its_tables(
     other.execute("PRAGMA journal_mode = WAL")
     other.execute("BEGIN IMMEDIATE")
     url = f"sqlite:///{tmp_path / 'store.db'}"
-    opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments())), daemon=True)
+    opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments.all())), daemon=True)
     opening.start()
     opening.join(1.0)
     assert opening.is_alive()
@@ -116,7 +117,7 @@ def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables(monkeypat
     opened: list[int] = []
     with postgres.database() as url:
         engine = create_engine(url.replace("postgresql", "postgresql+psycopg", 1))
-        opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments())), daemon=True)
+        opening = threading.Thread(target=lambda: opened.append(len(db.Store(url).experiments.all())), daemon=True)
         with engine.connect() as connection:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
             opening.start()
@@ -131,7 +132,33 @@ def test_who_opens_a_new_postgres_waits_while_another_makes_its_tables(monkeypat
 
 def test_a_database_of_a_newer_version_is_refused(url: str) -> None:
     store = db.Store(url)
-    with store._database.writing() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(db.InputError, match=r"newer version \(schema 9999.*pip install --upgrade"):
+    with store.database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'r9999'"))
+    with pytest.raises(db.InputError, match=r"newer version \(schema r9999.*pip install --upgrade"):
         db.Store(url)
+
+
+@pytest.mark.parametrize("schema", ["0001", "0009"])
+def test_a_database_of_before_the_first_release_is_refused(url: str, schema: str) -> None:
+    """Nothing was released: it is not read, and not changed either."""
+    store = db.Store(url)
+    store.create("button", arms=["a", "b"])
+    version = text("SELECT version_num FROM alembic_version")
+    with store.database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = :schema"), {"schema": schema})
+    refused = rf"before the first release of driftbandits \(schema {schema}\).*: name a new one.*driftbandits export"
+    for _ in range(2):
+        with pytest.raises(db.InputError, match=refused):
+            db.Store(url)
+    with store.database.reading() as connection:
+        assert connection.execute(version).scalar_one() == schema
+    assert [each.id for each in store.experiments.all()] == ["button"]
+
+
+def test_a_damaged_file_of_before_the_first_release_is_not_salvaged(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with db.Store(f"sqlite:///{path}") as store, store.database.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0009'"))
+    with pytest.raises(db.InputError, match=r"another version \(schema 0009, not r0001\)"):
+        salvage(path, tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()

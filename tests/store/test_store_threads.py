@@ -8,7 +8,7 @@ from pathlib import Path
 import driftbandits as db
 from driftbandits.live.decisions import Asked, Outcome, Told
 from driftbandits.store import BusyError
-from driftbandits.testing.contract.base import fold
+from stores import fold
 
 THREADS = 6
 ROUNDS = 15
@@ -29,8 +29,8 @@ def test_threads_share_a_durable_session(tmp_path: Path) -> None:
             return ids
 
         said = [each for ids in pool.map(play, range(THREADS)) for each in ids]
-        written = session._writer.session.snapshot()
-    log = list(store.events("x"))
+        written = session.writer.session.snapshot()
+    log = list(store.history.events("x"))
     assert [event.step for event in log if isinstance(event, Asked)] == [*range(1, THREADS * ROUNDS + 1)]
     told = [f"x-{event.step}={event.reward}" for event in log if isinstance(event, Told)]
     assert sorted(said) == sorted(told)
@@ -45,22 +45,22 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
 
     def work(thread: int) -> bool:
         name = store.create(f"x{thread}", arms=["a", "b"]).id
-        writer = store.acquire(name)
+        writer = store.writers.acquire(name)
         for _ in range(ROUNDS):
             writer.session.tell(writer.session.ask().id, 0.5)
             events, writer.session.journal = writer.session.journal or [], []
-            store.append([(writer, events)])
-            assert store.experiment(name).last_seq == writer.seq
-            assert len(list(store.events(name))) == writer.seq
+            store.writers.append([(writer, events)])
+            assert store.experiments.get(name).last_seq == writer.seq
+            assert len(list(store.history.events(name))) == writer.seq
         try:
-            store.acquire("wanted")
+            store.writers.acquire("wanted")
         except BusyError:
             return False
         return True
 
     with ThreadPoolExecutor(THREADS) as pool:
         assert sum(pool.map(work, range(THREADS))) == 1
-    assert len(store.experiments()) == THREADS + 1
+    assert len(store.experiments.all()) == THREADS + 1
     for thread in range(THREADS):
         assert fold(store, f"x{thread}").step == ROUNDS
     store.close()

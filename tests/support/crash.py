@@ -16,7 +16,7 @@ from driftbandits.client.calls import Call, Found
 from driftbandits.live.decisions import Asked, ExpiredError, Outcome, Settled, Told
 from driftbandits.live.session import Session
 from driftbandits.store import Store
-from driftbandits.store.history import Snapshot
+from driftbandits.store.sessions import Snapshot
 from serving import Process
 from waiting import PATIENCE
 
@@ -147,10 +147,10 @@ class Storm:
         """Between two services: what a snapshot and the rest of the log give is what the whole log gives."""
         store = Store(self.store)
         for name in self.seen:
-            experiment = store.experiment(name)
-            session, _ = store._history.session(experiment, experiment.last_seq)
+            experiment = store.experiments.get(name)
+            session, _ = store.sessions.at(experiment, experiment.last_seq)
             whole, seq = self.folds.get(name) or (experiment.session(), 0)
-            for event in store.events(name, seq, experiment.last_seq):
+            for event in store.history.events(name, seq, experiment.last_seq):
                 whole.apply(event)
             self.folds[name] = whole, experiment.last_seq
             assert session.snapshot() == whole.snapshot()
@@ -160,8 +160,8 @@ class Storm:
         """Everything that was acknowledged is in the log exactly once, and nothing else is."""
         store, counted = Store(self.store), Counter[str]()
         for name, mine in self.seen.items():
-            arms = store.experiment(name).arms
-            events = list(store.events(name))
+            arms = store.experiments.get(name).arms
+            events = list(store.history.events(name))
             asked = [event for event in events if isinstance(event, Asked)]
             told = [event for event in events if isinstance(event, Told)]
             settled = [event for event in events if isinstance(event, Settled)]
@@ -172,7 +172,7 @@ class Storm:
             closed = [event.step for event in told] + [event.step for event in settled]
             assert len(closed) == len(set(closed))
             # The services have let go, and what they had in memory is what the log says.
-            assert store.experiment(name).holder is None
+            assert store.experiments.get(name).holder is None
             assert saved(store, name) == folded(store, name, len(events))
             counted += Counter(asked=len(asked), told=len(told), settled=len(settled))
         store.close()
@@ -181,8 +181,8 @@ class Storm:
 
 def folded(store: Store, name: str, seq: int) -> Snapshot:
     """The Session as the log alone makes it."""
-    session = store.experiment(name).session()
-    for event in store.events(name, until=seq):
+    session = store.experiments.get(name).session()
+    for event in store.history.events(name, until=seq):
         session.apply(event)
     return Snapshot.of(session)
 
@@ -195,8 +195,8 @@ def saved(store: Store, name: str) -> Snapshot:
 
     from driftbandits.store.schema import snapshots
 
-    newest = select(snapshots).where(snapshots.c.experiment == store.experiment(name).key)
-    with store._database.reading() as connection:
+    newest = select(snapshots).where(snapshots.c.experiment == store.experiments.get(name).key)
+    with store.database.reading() as connection:
         row: Any = connection.execute(newest.order_by(snapshots.c.seq.desc()).limit(1)).one()
     return Snapshot(row.seq, zlib.decompress(row.data))
 

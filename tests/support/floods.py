@@ -92,7 +92,7 @@ def beside_bodies(port: int, count: int, look: Callable[[], object]) -> None:
 def beside_floods(store: str, times: int, wrong: int) -> Counter[str]:
     """All floods, 300 requests of each ``times`` over and ``wrong`` wrong tokens, while one with a token is served."""
     with Store(store) as opened:
-        headers = {"Authorization": f"Bearer {opened.add_token('good', 'admin')}"}
+        headers = {"Authorization": f"Bearer {opened.tokens.add('good', 'admin')}"}
     process, ended, seen = Process(store, auth=True), threading.Event(), Counter[str]()
     failed = list[str]()
 

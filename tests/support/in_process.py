@@ -50,25 +50,25 @@ class Running:
             (
                 each.id,
                 each.status,
-                list(store.events(each.id)),
+                list(store.history.events(each.id)),
                 held[each.id].session.snapshot() if each.id in held else None,
             )
-            for each in store.experiments()
+            for each in store.experiments.all()
         )
 
 
 class Gated:
-    """A verb of the Store that waits at its door, until told to go on."""
+    """A method of a part of the Store that waits at its door, until told to go on."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
-        self.reached, self.go_on, plain = threading.Event(), threading.Event(), getattr(Store, verb)
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, part: type, verb: str) -> None:
+        self.reached, self.go_on, plain = threading.Event(), threading.Event(), getattr(part, verb)
 
         def slow(*arguments: Any, **named: Any) -> Any:
             self.reached.set()
             assert self.go_on.wait(60)
             return plain(*arguments, **named)
 
-        monkeypatch.setattr(Store, verb, slow)
+        monkeypatch.setattr(part, verb, slow)
 
 
 def has_tokens(store: str) -> bool:
@@ -77,7 +77,7 @@ def has_tokens(store: str) -> bool:
         return False
     opened = Store(store)
     try:
-        return bool(opened.tokens())
+        return bool(opened.tokens.all())
     finally:
         opened.close()
 

@@ -43,7 +43,7 @@ MYPY = "tests/project/check_code.py"
 LONGEST = (
     MYPY,
     "tests/project/test_site.py",
-    "tests/research/test_reproduce.py",
+    "tests/reproduction/test_reproduce.py",
     "tests/project/test_docs.py",
     "tests/_compile/test_kernels.py",
     "tests/_compile/test_faults.py",

@@ -31,7 +31,7 @@ class ShopWeek:
         self.rates, self.luck = dict(RATES), np.random.default_rng(0)
         self.now = time.time() - 7 * DAY
         self.client = Client(running.url, patience=PATIENCE)
-        running.service.store.clock = lambda: self.now
+        running.service.store.database.clock = lambda: self.now
         self.shop = self.open("shop", title="The shop’s banners", arms=["plain", "sale", "video"], drift=1e-4)
 
     def open(self, id: str, **declared: Any) -> Any:

@@ -26,8 +26,8 @@ def beside_slow_readers(store: str, decisions: int, to_the_end: bool) -> Counter
     ``to_the_end``: until the slow ones are given up.
     """
     with Store(store) as opened:
-        slow = [opened.add_token(name, "read") for name in ("slow", "slower")]
-        good = {"Authorization": f"Bearer {opened.add_token('good', 'admin')}"}
+        slow = [opened.tokens.add(name, "read") for name in ("slow", "slower")]
+        good = {"Authorization": f"Bearer {opened.tokens.add('good', 'admin')}"}
         opened.create("button", arms=ARMS)
         with opened.open("button") as session:
             for _ in range(-(-decisions // 10_000)):

@@ -3,10 +3,37 @@
 from pathlib import Path
 
 from driftbandits._common.plotting import canvas, line_style, save_figure, shade, thousands
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Content, Drawing, Section, Verdict
+from driftbandits.research.league.report.content import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Claim,
+    Content,
+    Drawing,
+    Page,
+    Section,
+    Verdict,
+)
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" <b>"
 LONG = "A sentence long enough to wrap on any screen, as a referee's patience must, about `confidence` and regret. " * 3
+
+PAGE = Page(
+    file="report.html",
+    title="A report",
+    heading="A report,",
+    emphasis="run again",
+    lead=LONG,
+    opening="The policy",
+    judged="SnoozeIt ",
+    judging=LONG,
+    chapters={"experiment": "The experiments", "fact": "The facts", "decision": "The decisions"},
+    again="`make report` writes it.",
+    command="driftbandits report",
+    beside="Beside it lies",
+    data="summary.json",
+    data_holds="with the numbers.",
+)
 
 
 def synthetic_content(out: Path) -> Content:
@@ -44,9 +71,10 @@ def synthetic_content(out: Path) -> Content:
         runs=100,
         seed=0,
         versions={"driftbandits": "0.1.0", "python": "3.11.9", "numpy": "2.4.6", "numba": "0.68.1"},
-        summary=[LONG] * 3 + ["Regret is $O(T (δ L)^(1/3))$ at δ = 1/4,800.", "$λ̂ = √((c1 L)/w)$"],
+        summary=[LONG] * 3 + ["Regret falls by -3 to -2 %."],
         experiments=[separated, toggling],
         claims=[Claim(f"Claim {n}", LONG[:140], LONG[:90], verdicts) for n in range(1, 8)],
+        page=PAGE,
         facts=[Section("confidence", "How regret depends on confidence", [LONG], [wide], {"Confidence": rows})],
         left_open=[Section(f"decision {n}", f"Decision {n}", [LONG]) for n in range(1, 4)],
         opening=[

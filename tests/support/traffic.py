@@ -87,12 +87,12 @@ class Traffic:
         """Everything acknowledged is in the log, and the Store has nothing wrong; returns what was seen."""
         asked, told = acknowledged or self.copy()
         store = Store(store_url)
-        arms = store.experiment(ID).arms
-        events = list(store.events(ID))
+        arms = store.experiments.get(ID).arms
+        events = list(store.history.events(ID))
         made = {f"{ID}-{event.step}": arms[event.arm] for event in events if isinstance(event, Asked)}
         rewards = {f"{ID}-{event.step}": event.reward for event in events if isinstance(event, Told)}
         lost = [id for id in asked if made.get(id) != asked[id]] + [id for id in told if rewards.get(id) != told[id]]
         assert not lost, f"{len(lost)} acknowledged, and lost: {lost[:5]}"
-        assert store.check() == []
+        assert store.maintenance.check() == []
         store.close()
         return +self.seen

@@ -231,12 +231,12 @@ def pruned(store: str, times: int) -> Counter[str]:
             for _ in range(times):
                 traffic.wait_for("told", 200)
                 opened = Store(store)
-                opened.clock = lambda: time.time() + 3_599.0  # all but the last second is past retention
-                opened.prune(ID, archive)
+                opened.database.clock = lambda: time.time() + 3_599.0  # all but the last second is past retention
+                opened.retention.prune(ID, archive)
         opened = Store(store)
-        assert opened.experiment(ID).folded > 0
-        assert opened.check() == []
-        opened.export(ID, f"{archive}/kept.parquet")
+        assert opened.experiments.get(ID).folded > 0
+        assert opened.maintenance.check() == []
+        opened.history.export(ID, f"{archive}/kept.parquet")
         rows = pl.concat([pl.read_parquet(file) for file in Path(archive).iterdir()]).unique("id")
         found = dict(zip(rows["id"], rows["reward"], strict=True))
         assert set(traffic.asked) <= set(found)
@@ -248,7 +248,7 @@ def pruned(store: str, times: int) -> Counter[str]:
 def _backup(url: str, folder: Path) -> str:
     """``driftbandits store backup``; the URL of the copy."""
     store = Store(url)
-    store.backup(folder / "monday.db")
+    store.maintenance.backup(folder / "monday.db")
     store.close()
     return f"sqlite:///{folder / 'monday.db'}"
 

@@ -218,3 +218,44 @@ def test_what_an_object_is_told_by_nobody() -> None:
     """An object has its own settings: the grid's parameters go to names, classes and functions."""
     with pytest.raises(db.InputError, match="no policy, instance or noise of this sweep has a parameter 'window'"):
         db.Sweep({"policy": db.SWUCB(window=5, xi=0.6), "instance": WALK, "window": 9})
+
+
+def test_an_array_of_values_is_the_list_of_them(tmp_path: Path) -> None:
+    """Another array is another sweep: its results are not those of the first one."""
+
+    def made(values: Any, noise: Any = 0.1) -> db.Sweep:
+        return db.Sweep({"policy": "SWUCB", "instance": WALK, "window": values, "noise_sigma": noise}, runs=2)
+
+    table = made(np.array([5, 9])).run(tmp_path / "out")
+    assert made([5, 9]).run(tmp_path / "out").equals(table)
+    for same in (made([np.int64(5), np.int64(9)], np.float64(0.1)), made(range(5, 10, 4))):
+        assert same.run(tmp_path / "out").equals(table)
+        assert same.run(tmp_path / f"{id(same)}").equals(table), "run again, with columns of the same types"
+    for other in (made(np.array([5, 10])), made(np.array([9, 5])), made(np.array([5, 9]), np.float64(0.2))):
+        with pytest.raises(db.InputError, match="belongs to another sweep"):
+            other.run(tmp_path / "out")
+    assert made(np.array([5, 10])).run(tmp_path / "other")["window"].unique().sort().to_list() == [5, 10]
+
+
+def test_an_array_in_a_table_of_policies_is_known_again(tmp_path: Path) -> None:
+    def made(window: Any) -> db.Sweep:
+        return db.Sweep({"instance": WALK}, policies={"mine": {"policy": "SWUCB", "window": window, "xi": 0.6}}, runs=2)
+
+    table = made(np.int64(7)).run(tmp_path / "out")
+    assert made(7).run(tmp_path / "out").equals(table)
+    assert made(7).run(tmp_path / "again").equals(table)
+    with pytest.raises(db.InputError, match="belongs to another sweep"):
+        made(np.int64(8)).run(tmp_path / "out")
+    means = np.array([[0.9, 0.1]])
+    sweep = db.Sweep({"policy": "RoundRobin"}, instances={"it": {"instance": "stationary", "means": means[0]}}, runs=1)
+    assert sweep.run(tmp_path / "means")["instance_means"].to_list() == ["[0.9, 0.1]"]
+
+
+def test_a_sweep_of_one_cell_is_shown_run_and_summarised(tmp_path: Path) -> None:
+    sweep = one()
+    assert repr(sweep) == "<Sweep sweep: 1 cells; values: one of each>"
+    assert "1 cells, 2 runs each, seed 0" in sweep._repr_html_()
+    assert sweep.run(tmp_path / "out").height == 1
+    assert sweep.summary()["runs"].to_list() == [2]
+    with pytest.raises(db.InputError, match="no parameter of this sweep is a number that differs"):
+        sweep.plot()

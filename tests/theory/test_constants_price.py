@@ -110,7 +110,7 @@ def test_the_best_bump_is_the_best(factor: float) -> None:
     assert price.lower_rate(factor * found.bump, 0.5) < found.rate
     m = 10**9  # the corrected rate is that of the bound itself
     assert price.lower_rate(0.5, 1.0) == pytest.approx(
-        bounds.minimax_lower(10 * m, 1 / (2 * m**1.5)).total / (10 * m * (1 / (2 * m**1.5)) ** (1 / 3)), rel=1e-6
+        bounds.minimax_lower(10 * m, 1 / (2 * m**1.5)).bumps / (10 * m * (1 / (2 * m**1.5)) ** (1 / 3)), rel=1e-6
     )
 
 

@@ -223,6 +223,18 @@ def test_hoelder_with_equal_pieces_is_an_equation() -> None:
 # The bound.
 
 
+@pytest.mark.parametrize("allowance", [0.5, 2.0, 4.0, 8.0, 8.1, 11.0])
+@pytest.mark.parametrize("n_arms", [2, 5])
+def test_where_an_episode_may_be_short_the_bound_exceeds_the_horizon(allowance: float, n_arms: int) -> None:
+    """For A <= 8, A^(2/3) - 4 is 0 or less; in M stands 1 for it, since a piece has a step."""
+    T, K = 10**6, n_arms
+    drift = math.sqrt(3 * math.log(T)) / (4 * allowance)
+    if drift <= 1:
+        bound = bounds.snoozeit_k(T, drift, K)
+        assert bound.piece_ends == pytest.approx(4 * K * (T / max(1.0, allowance ** (2 / 3) - 4) + 1))
+        assert bound.total > 4 * T
+
+
 @pytest.mark.parametrize("n_arms", [2, 3, 10])
 def test_the_terms(n_arms: int) -> None:
     T, drift, K = 10**7, 1e-8, n_arms

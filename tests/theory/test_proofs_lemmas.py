@@ -52,6 +52,30 @@ def test_a_snooze_is_safe_and_no_longer_one_is(variant: str, factor: float, safe
     assert (asleep > 0).all() == safe
 
 
+@pytest.mark.parametrize(("longer", "safe"), [(0.0, True), (1.0, True), (-1.5, True), (2.0, False)])
+def test_a_snooze_may_be_rounded_up_and_w_steps_longer(longer: float, safe: bool) -> None:
+    """Safe up to w - 3/2 steps after the unrounded end; here 1 rounds up, -1.5 and 2 are added to w steps."""
+    drift, w = 2e-5, math.ceil(72 * L)
+    gap = 2 * radius(w) - 2 * drift * (np.arange(T) - w)  # at its end the window shows what it has on average
+    end = radius(w) / drift + (longer if 0 <= longer <= 1 else w + longer)
+    assert (gap[2 * w : math.ceil(end)] > 0).all() == safe
+
+
+@pytest.mark.parametrize("drift", [1e-4, 1e-3, 1e-2])
+def test_what_a_passing_window_says_of_its_last_step(drift: float) -> None:
+    """A mean difference of d over w pairs leaves a gap of d - (2 w + 1) delta or more at the last step."""
+    rng, closest = np.random.default_rng(5), math.inf
+    for number in range(2_000):
+        w = int(rng.integers(2, 30))
+        moves = rng.choice([-1, 1], (2 * w, 2)) if number else np.tile([-1, 1], (2 * w, 1))
+        table = 0.5 + drift * np.cumsum(moves, axis=0)
+        for first in (0, 1):
+            pulled = (np.arange(2 * w) + first) % 2
+            difference = (table[pulled == 0, 0].sum() - table[pulled == 1, 1].sum()) / w
+            closest = min(closest, (table[-1, 0] - table[-1, 1] - difference) / drift + 2 * w + 1)
+    assert -1e-9 <= closest <= 2 + 1e-9
+
+
 # Lemma 4 (episodic regret), for stretches in which the best arm does not change
 
 

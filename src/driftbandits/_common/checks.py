@@ -33,6 +33,12 @@ INVISIBLE = set(
     "\u00ad\u061c\u180e\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 """Of no width, or turning the direction of text; not joiners, which scripts and pictograms need."""
+BLANK = dict.fromkeys(map(ord, "\u2800\u3164\uffa0"), " ")
+"""Braille's blank and Hangul's fillers: to Unicode they are no spaces."""
+SELECTORS = dict.fromkeys(
+    (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
+)
+"""Marks that are not shown, such as those that select a variant of a pictogram, and fillers without width."""
 
 LEAST_SECONDS = 1e-3
 """The shortest timeout: a shorter one would end before an answer could be on its way."""
@@ -270,7 +276,8 @@ def look_of(name: str) -> str:
     >>> look_of("caf\\u00e9") == look_of("cafe\\u0301"), look_of("a\\u200d b") == look_of("a b")
     (True, True)
     """
-    seen = "".join(each for each in name if unicodedata.category(each) != "Cf")
+    plain = name.translate(BLANK | SELECTORS)
+    seen = "".join(each for each in plain if unicodedata.category(each) != "Cf")
     return unicodedata.normalize("NFC", " ".join(seen.split()))
 
 

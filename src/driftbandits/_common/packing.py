@@ -60,9 +60,7 @@ def unpack_state(arrays: dict[str, np.ndarray[Any, Any]], fresh: Any, owner: str
     """The State among the arrays; ``fresh``, a State before the first step, tells what it must look like."""
     try:
         found = {
-            name: _with_every_arm_on(arrays[f"state.{name}"], array.dtype)
-            .astype(array.dtype, casting="equiv")
-            .view(type(array))
+            name: arrays[f"state.{name}"].astype(array.dtype, casting="equiv").view(type(array))
             for name, array in fresh._asdict().items()
         }
     except Exception as error:
@@ -76,18 +74,6 @@ def unpack_state(arrays: dict[str, np.ndarray[Any, Any]], fresh: Any, owner: str
             shapes = f"{name} has shape {found[name].shape}, not {array.shape}"
             raise InputError(f"this is not a snapshot of {owner}: {shapes}")
     return type(fresh)(**found)
-
-
-def _with_every_arm_on(stored: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The same, in snapshots from before arms could be off with a column that says that none is."""
-    names = stored.dtype.names
-    if names is None or "off" in names or wanted.names != (*names, "off"):
-        return stored
-    fields = [(name, stored.dtype[name]) for name in names]
-    whole = np.zeros(stored.shape, np.dtype([*fields, ("off", wanted["off"])], align=True))
-    for name in names:
-        whole[name] = stored[name]
-    return whole
 
 
 def _zipped(arrays: Mapping[str, np.ndarray[Any, Any]]) -> bytes:

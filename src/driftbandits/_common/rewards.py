@@ -25,8 +25,8 @@ class Rewards(enum.Enum):
     Others learn rewards as they are.
 
     >>> from driftbandits import KLUCB, UCB1, AutoTS
-    >>> KLUCB().rewards.value, KLUCB(kl="gaussian").rewards.name
-    ('rewards in [0, 1]', 'SIGMA')
+    >>> KLUCB().rewards.value, KLUCB(kl="gaussian").rewards.name, KLUCB(kl="gaussian", sigma=2.0).rewards.name
+    ('rewards in [0, 1]', 'SCALED', 'SIGMA')
     >>> UCB1().rewards.name, UCB1().rewards.limits, AutoTS().rewards.name
     ('SCALED', (-4.5, 5.5), 'REAL')
     """
@@ -100,8 +100,9 @@ class Excess:
 
     >>> ratings = Excess()
     >>> ratings.add([4.0] * 9)
-    >>> ratings.narrowed((-4.5, 5.5))
-    (-4.5, 2.881021115928548)
+    >>> low, high = ratings.narrowed((-4.5, 5.5))
+    >>> low, round(high, 3)
+    (-4.5, 2.881)
     """
 
     def __init__(self) -> None:

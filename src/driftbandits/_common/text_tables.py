@@ -1,4 +1,4 @@
-"""A .csv file as a table of text; what is wrong with it is said in terms of its lines."""
+"""Tables in text files; errors name their lines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 SEPARATORS = {";": "';'", "\t": "a tab", "|": "'|'"}
 """What stands between the columns of files that are no .csv here, and what it is called."""
 LONGEST_HEADER = 1 << 20
+COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
+"""How gzip, Zstandard and zlib begin."""
 
 
 def read_csv(file: Path) -> pl.DataFrame:
@@ -23,11 +25,19 @@ def read_csv(file: Path) -> pl.DataFrame:
     """
     import polars as pl
 
+    check_uncompressed(file)
     _check_separator(file)
     try:
         return pl.read_csv(file, infer_schema=False, glob=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"it is not a table with one length of rows{_first_long_row(file)}") from error
+
+
+def check_uncompressed(file: Path) -> None:
+    """Reject a compressed file: polars would expand it, whatever its size."""
+    with file.open("rb") as stream:
+        if stream.read(4).startswith(COMPRESSED):
+            raise InputError("it is compressed: expand it first, for example with gunzip or unzstd")
 
 
 def _check_separator(file: Path) -> None:

@@ -46,14 +46,6 @@ def _home(module: str) -> str:
     return root if module.split(".")[0] == root else module
 
 
-def with_homes(described: Any) -> Any:
-    """A description as it would be written today, for files that name the module a class was in."""
-    if isinstance(described, dict):
-        found = {key: with_homes(value) for key, value in described.items()}
-        return {**found, "module": _home(found["module"])} if {"module", "class"} <= set(found) else found
-    return described
-
-
 def plain(value: Any) -> Any:
     """A field's value as JSON."""
     if isinstance(value, Compiled):

@@ -8,9 +8,9 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from cyclopts import App, CycloptsError, Parameter, UnknownCommandError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, UnknownCommandError, UnusedCliTokensError
 
 from driftbandits._common.checks import did_you_mean
 from driftbandits.cli.demo import demo
@@ -55,53 +55,6 @@ app.command(experiments, group=LIVE)
 app.command(export, group=LIVE)
 app.command(replay, group=LIVE)
 app.command(league, group=PAPER)
-
-
-@app.command(group=PAPER)
-def reproduce(
-    *,
-    runs: Whole = 100,
-    seed: Whole = 0,
-    out: Path = Path("results"),
-    only: str | None = None,
-    workers: Whole | None = None,
-    again: Annotated[bool, Parameter(negative="")] = False,
-) -> None:
-    """Run every experiment and study of the paper, and write a report.
-
-    It takes minutes to hours, by the number of runs; a first look: driftbandits reproduce --runs 2 --out look
-
-    If it is stopped, the same command continues where it was. A part of other settings, of another version or cut
-    short is run again.
-
-    Parameters
-    ----------
-    runs
-        How many runs of each policy; the paper has 10.
-    seed
-        The same seed gives the same result, bit for bit.
-    out
-        Where report.html, summary.json, the figures (SVG, PNG, PDF) and the runs (Parquet) go.
-    only
-        Run and report one experiment or study alone; an unknown name lists them.
-    workers
-        Threads; all cores unless given. The result does not depend on it.
-    again
-        Run finished parts once more.
-    """
-    import polars as pl
-
-    from driftbandits._common.tables import print_table
-    from driftbandits.research.paper.reproduce import reproduce
-
-    content = reproduce(runs, seed, out, only=only, workers=workers, again=again)
-    rows = [
-        {"claim": claim.name} | {form: found.verdict for form, found in claim.verdicts.items()}
-        for claim in content.claims
-    ]
-    if rows:
-        print_table(pl.DataFrame(rows), "What the paper claims, for SnoozeIt as", dict.fromkeys(rows[0], ""))
-    print(f"wrote {out / 'report.html'}")
 
 
 @app.command(group=COMPARE)
@@ -157,8 +110,6 @@ def bounds(
     instance: str | None = None,
     reward_range: tuple[float, float] | None = None,
     plot: Path | None = None,
-    against_drift: Path | None = None,
-    runs: Whole = 20,
 ) -> None:
     """Print the paper's regret bounds, with their terms, and draw them.
 
@@ -178,20 +129,13 @@ def bounds(
         rescaled to [0, 1].
     plot
         Draw the bound on regret per step of an episode (the paper's appendix B) to this file.
-    against_drift
-        Measure SnoozeIt's regret for drifts from 1e-7 to 1e-3 on the lower bound's instances, and draw it between the
-        upper and the lower bound to this file, with the fitted exponent.
-    runs
-        How many runs for that.
     """
-    from driftbandits._common.checks import check_whole
     from driftbandits._common.plotting import save_figure
     from driftbandits.theory import bounds as theorems
     from driftbandits.theory.feasibility import explain_feasibility
     from driftbandits.theory.figures import plot_episode_bounds
 
-    check_whole("runs", runs, 1)
-    check_outputs(figures=[plot, against_drift])
+    check_outputs(figures=[plot])
     if instance is not None:
         built = read_instance(instance, reward_range=reward_range).rescaled()
         horizon, drift = built.horizon, built.drift_limit
@@ -205,22 +149,15 @@ def bounds(
     print(f"    + {upper.bad_event:,.0f} for the bad event")
     tight = theorems.snoozeit_tight(horizon, drift)
     print(f"SnoozeItTight, any instance: {tight.total:,.0f} ({tight.per_step:.4g} a step); this package's own")
-    print(f"Theorem 3, some instance, any policy: {lower.total:,.1f} = {lower.blocks:,} blocks x {lower.per_block:.4g}")
+    print(f"Theorem 3, some instance, any policy: {lower.total:,.1f}, the largest of {lower.bumps:,.1f} for bumps")
+    others = f"{lower.constant_gap:,.1f} for a constant gap and {lower.coin_flips:,.1f} for coin flips"
+    print(f"    in {lower.blocks:,} blocks, {others}")
     print(f"An episode lasts at least {theorems.shortest_episode(horizon, drift):,.0f} steps,")
     print(f"    so there are at most {theorems.most_episodes(horizon, drift):,.1f} of them")
     print(explain_feasibility(horizon, drift))
     if plot is not None:
         save_figure(plot_episode_bounds(horizon, drift), plot)
         print(f"wrote {plot}")
-    if against_drift is not None:
-        import numpy as np
-
-        from driftbandits.research.studies.regret_against_drift import plot_regret_against_drift, regret_against_drift
-
-        least = max(1e-7, 0.6 / horizon**1.5)  # one block of the instance must fit into the horizon
-        table = regret_against_drift(np.geomspace(least, 1e-3, 9).tolist(), horizon, runs=runs)
-        save_figure(plot_regret_against_drift(table, f"lower bound instances, T = {horizon:,}"), against_drift)
-        print(f"wrote {against_drift}")
 
 
 @app.command(group=PAPER)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import App
 
 from driftbandits.cli.options import LIVE, Port
+
+if TYPE_CHECKING:
+    from driftbandits.store import AuditEntry, Store
 
 token = App(name="token", group=LIVE, help="Tokens that open the service to programs: create, list, revoke.")
 
@@ -122,7 +125,7 @@ def create(
     opened = open_store(store)
     expires = None if days is None else time.time() + 86_400 * days
     audit = by_command("token created", details={"name": name, "scope": scope})
-    print(opened.add_token(name, scope, expires=expires, experiments=experiment, audit=audit))
+    print(opened.tokens.add(name, scope, expires=expires, experiments=experiment, audit=audit))
 
 
 @token.command(name="list")
@@ -142,7 +145,7 @@ def list_tokens(*, store: str | None = None) -> None:
             "expires": _day(each.expires),
             "revoked": _day(each.revoked),
         }
-        for each in opened.tokens()
+        for each in opened.tokens.all()
     ]
     if rows:
         print_table(pl.DataFrame(rows), f"Tokens of {opened.url}", dict.fromkeys(rows[0], ""))
@@ -162,18 +165,18 @@ def revoke(name: str, *, store: str | None = None) -> None:
         The store of the service; DRIFTBANDITS_STORE, or sqlite:///driftbandits.db, unless given.
     """
     opened = open_store(store, existing=True)
-    opened.revoke_token(name, by_command("token revoked", details={"name": name}))
+    opened.tokens.revoke(name, by_command("token revoked", details={"name": name}))
     print(f"revoked {name}")
 
 
-def open_store(url: str | None, existing: bool = False) -> Any:
+def open_store(url: str | None, existing: bool = False) -> Store:
     """The Store of this URL; unless given, that of DRIFTBANDITS_STORE, or sqlite:///driftbandits.db."""
     from driftbandits.store import Store
 
     return Store(settings({}).store if url is None else url, existing=existing)
 
 
-def by_command(did: str, experiment: str | None = None, details: Any = None) -> Any:
+def by_command(did: str, experiment: str | None = None, details: Any = None) -> AuditEntry:
     """What a command writes into the audit log."""
     from driftbandits.store import AuditEntry
 

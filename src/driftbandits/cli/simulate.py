@@ -36,7 +36,7 @@ def simulate(
     seed: Whole = 0,
     workers: Whole | None = None,
     plot: Path | None = None,
-    keep: Annotated[Path | None, Parameter(alias="--save")] = None,
+    keep: Path | None = None,
 ) -> None:
     """Simulate policies on an instance and print their regret.
 

@@ -33,7 +33,7 @@ def experiments(*, store: StoreURL = None) -> None:
     from driftbandits._common.tables import print_table
 
     opened = open_store(store, existing=True)
-    found = opened.experiments()
+    found = opened.experiments.all()
     if not found:
         print(f"no experiments in {opened.url}")
         return
@@ -74,10 +74,10 @@ def export(id: str, file: Path, *, since: int = 0, store: StoreURL = None) -> No
     from rich.progress import Progress
 
     opened, console = open_store(store, existing=True), Console(stderr=True)
-    last = opened.experiment(id).last_seq
+    last = opened.experiments.get(id).last_seq
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("exporting", total=last / 2)
-        rows = opened.export(id, file, lambda done: bar.update(task, completed=done), since=since)
+        rows = opened.history.export(id, file, lambda done: bar.update(task, completed=done), since=since)
     print(f"wrote {rows:,} Decisions to {file}")
     if rows and not _has_probabilities(file):
         print("no row has a probability, which replay needs: explore=0.1 logs it for Decisions to come")
@@ -109,12 +109,12 @@ def check_store(*, store: StoreURL = None) -> None:
         sqlite:///driftbandits.db, unless given.
     """
     opened = open_store(store, existing=True)
-    wrong = opened.check()
+    wrong = opened.maintenance.check()
     for line in wrong:
         print(line)
     if wrong:
         raise SystemExit(1)
-    print(f"{len(opened.experiments()):,} experiments, nothing wrong")
+    print(f"{len(opened.experiments.all()):,} experiments, nothing wrong")
 
 
 @store.command(name="repair")
@@ -139,7 +139,7 @@ def repair_store(*, to: Path | None = None, store: StoreURL = None) -> None:
             print(line)
         print(f"wrote {to}")
         return
-    for line in open_store(store, existing=True).repair():
+    for line in open_store(store, existing=True).maintenance.repair():
         print(line)
     check_store(store=store)
 
@@ -155,7 +155,7 @@ def backup_store(file: Path, *, store: StoreURL = None) -> None:
     store
         Where it is kept: sqlite:///file.db. For PostgreSQL use pg_dump.
     """
-    open_store(store, existing=True).backup(file)
+    open_store(store, existing=True).maintenance.backup(file)
     print(f"wrote {file}")
 
 
@@ -178,7 +178,7 @@ def keep_events(id: str, time: str, *, store: StoreURL = None) -> None:
     from driftbandits._common.durations import seconds_of
 
     opened, seconds = open_store(store, existing=True), seconds_of(time)
-    opened.describe(id, keep=seconds, audit=by_command("changed", id, {"keep": seconds}))
+    opened.experiments.update(id, keep=seconds, audit=by_command("changed", id, {"keep": seconds}))
     print(f"{id}: events are kept {'for ever' if seconds is None else f'for {time}'}")
 
 
@@ -197,11 +197,11 @@ def prune_store(*, archive: Path | None = None, store: StoreURL = None) -> None:
     from datetime import UTC, datetime
 
     opened = open_store(store, existing=True)
-    kept = [each.id for each in opened.experiments() if each.keep is not None]
-    for id in kept:
-        pruned = opened.prune(id, archive)
+    kept = {each.id: each.keep for each in opened.experiments.all() if each.keep is not None}
+    for id, keep in kept.items():
+        pruned = opened.retention.prune(id, archive)
         written = f", written to {pruned.archive}" if pruned.archive else ""
-        until = datetime.fromtimestamp(opened.clock() - opened.experiment(id).keep, UTC)
+        until = datetime.fromtimestamp(opened.database.clock() - keep, UTC)
         print(f"{id}: erased {pruned.decisions:,} Decisions of before {until:%Y-%m-%d %H:%M} UTC{written}")
     if not kept:
         print("every experiment keeps its events for ever: driftbandits store keep ID 90d says otherwise")
@@ -219,7 +219,7 @@ def compact_store(*, store: StoreURL = None) -> None:
         Where it is kept: sqlite:///file.db or postgresql://user:password@host/name. DRIFTBANDITS_STORE, or
         sqlite:///driftbandits.db, unless given.
     """
-    open_store(store, existing=True).compact()
+    open_store(store, existing=True).maintenance.compact()
     print("done")
 
 
@@ -241,9 +241,9 @@ def erase_unit(unit: str, *, experiment: str | None = None, store: StoreURL = No
         sqlite:///driftbandits.db, unless given.
     """
     opened = open_store(store, existing=True)
-    for each in opened.experiments() if experiment is None else [opened.experiment(experiment)]:
-        erased = opened.erase(opened.acquire(each.id), unit, by_command("erased", each.id))
-        opened.release(erased.writer)
+    for each in opened.experiments.all() if experiment is None else [opened.experiments.get(experiment)]:
+        erased = opened.writers.erase(opened.writers.acquire(each.id), unit, by_command("erased", each.id))
+        opened.writers.release(erased.writer)
         print(f"{each.id}: erased {erased.unit} from {erased.decisions:,} Decisions")
 
 
@@ -264,10 +264,10 @@ def delete_experiment(id: str, *, confirm: str = "", store: StoreURL = None) -> 
     from driftbandits.errors import InputError
 
     opened = open_store(store, existing=True)
-    experiment = opened.experiment(id)
+    experiment = opened.experiments.get(id)
     if confirm != id:
         raise InputError(
             f"this deletes {experiment.last_seq:,} events of {id!r} for ever; if you mean it, add --confirm {id}"
         )
-    opened.delete(opened.acquire(id), by_command("deleted", id))
+    opened.writers.delete(opened.writers.acquire(id), by_command("deleted", id))
     print(f"deleted {id}")

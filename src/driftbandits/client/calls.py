@@ -6,6 +6,7 @@ import json
 import random
 import re
 import uuid
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, TypeVar
@@ -14,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from driftbandits._common.checks import LARGEST_REWARD, check_between, is_reward, shown
-from driftbandits.errors import DriftbanditsError, InputError
+from driftbandits.errors import DriftbanditsError, FeasibilityWarning, InputError
 from driftbandits.live.decisions import (
     ConflictError,
     Decision,
@@ -110,10 +111,23 @@ def tell_many(id: str, rewards: Rewards) -> tuple[list[Outcome], Call[list[Outco
     def read(found: Any) -> list[Outcome]:
         for index, outcome in zip(sent, found["outcomes"], strict=True):
             outcomes[index] = Outcome(outcome)
+        _warn_of_invalid(id, outcomes)
         return outcomes
 
+    if not sent:
+        _warn_of_invalid(id, outcomes)
     body = {"rewards": [{"id": told[index][0], "reward": float(told[index][1])} for index in sent]}
     return outcomes, Call("POST", f"{_at(id)}/tell_many", body, read) if sent else None
+
+
+def _warn_of_invalid(id: str, outcomes: list[Outcome]) -> None:
+    if count := outcomes.count(Outcome.INVALID):
+        warnings.warn(
+            f"{count:,} of {len(outcomes):,} rewards were not accepted: each must be a finite number within the "
+            f"reward_range of {id!r}; tell one of them alone to see why",
+            FeasibilityWarning,
+            stacklevel=2,
+        )
 
 
 def explain(id: str, decision: Decision | str) -> Call[dict[str, Any]]:

@@ -17,7 +17,7 @@ ROWS_A_DAY = {"ad-prices-cpc": 24, "ad-prices-cpm": 24, "tweets": 288, "weather"
 """The series of single measurements, and how many of them make a day."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecordedSeries:
     """What was recorded: ``values[t, a]`` is what arm a had at moment t; ``rows_a_day`` moments make a day.
 

@@ -41,9 +41,6 @@ TIMES = (
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError)
 """What numpy and zipfile raise, between them, on files that are cut, altered or something else by another name."""
 
-COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x78\x01", b"\x78\x9c", b"\x78\xda")
-"""How gzip, Zstandard and zlib begin."""
-
 
 def table(
     path: str | os.PathLike[str],
@@ -112,9 +109,6 @@ def _from_npz(file: Path, time: str | None) -> Found:
 
 
 def _from_csv(file: Path, time: str | None) -> Found:
-    with file.open("rb") as stream:
-        if stream.read(4).startswith(COMPRESSED):  # polars would expand it, whatever its size
-            raise InputError("it is compressed: expand it first, for example with gunzip or unzstd")
     frame = read_csv(file)
     if any(_is_number(name) for name in frame.columns):  # polars renames the second of two equal names, so not "all"
         raise InputError("its first line holds numbers; put a line of column names above, such as arm_0,arm_1")

@@ -23,6 +23,8 @@ def apply_event(session: Session, event: Event) -> None:
             raise InputError(
                 f"step {event.step} cannot follow step {session.step}: the log has a gap or is out of order"
             )
+        if not 0 <= event.arm < len(session.arms):
+            raise InputError(f"the log asks for arm {event.arm}, and there are {len(session.arms)}")
         apply_asked(session, [event], event.note is not None)
     elif not isinstance(event, Told | Settled):
         apply_change(session, event)

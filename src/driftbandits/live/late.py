@@ -107,7 +107,7 @@ def restored_late(header: dict[str, Any], arrays: dict[str, Array], timeout: flo
     """As it was packed."""
     late = Late(n_arms)
     late.ahead, late.step = header["ahead"], header["ahead_since"]
-    if timeout is not None and header["settings"].get("late"):
+    if timeout is not None and header["settings"]["late"]:
         late.cohorts = Cohorts(timeout, n_arms)
         late.cohorts.resume(arrays)
     return late

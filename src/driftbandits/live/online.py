@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +14,8 @@ from driftbandits._common.checks import check_range, check_seed, check_whole, sh
 from driftbandits._common.packing import pack, unpack, unpack_state
 from driftbandits._compile.loops import make_select, make_update
 from driftbandits._compile.player import Player
-from driftbandits.errors import InputError
+from driftbandits.errors import FeasibilityWarning, InputError
+from driftbandits.live.learners import horizon_of
 from driftbandits.live.shown import as_html, in_a_line
 from driftbandits.policies._parts.belief import Belief, belief_of
 from driftbandits.policies.base import Policy
@@ -44,6 +47,7 @@ class Online:
         self.rng = np.random.Generator(np.random.SFC64(check_seed(seed)))
         self._player = Player(policy, self.n_arms, lambda step: self.rng, reward_range=self.reward_range)
         self._generator = self._player.random(self.rng)
+        self._horizon = horizon_of(policy) if isinstance(policy, Policy) else math.inf
         # Compile now, so that the first step takes no longer than the others.
         for maker, arguments in ((make_select, (self._generator, self.n_arms)), (make_update, (0, 0.0))):
             self._player.prepare(maker, *arguments)
@@ -67,6 +71,17 @@ class Online:
         if not 0 <= whole < self.n_arms or whole != arm or isinstance(arm, bool | np.bool_):
             raise InputError(f"there is no arm {shown(arm)}: arms are 0 to {self.n_arms - 1}")
         self._player.update(whole, reward)
+        if self._player.step > self._horizon:
+            self._warn_of_horizon()
+
+    def _warn_of_horizon(self) -> None:
+        horizon, self._horizon = self._horizon, math.inf
+        warnings.warn(
+            f"{type(self.policy).__name__} was told horizon={horizon} and has learnt {self._player.step:,} rewards, "
+            "beyond which it was not tuned: take a policy that needs no horizon, such as AutoTS, or a longer horizon",
+            FeasibilityWarning,
+            stacklevel=3,
+        )
 
     def snapshot(self) -> bytes:
         """Everything learnt and the random generator's place, as bytes."""

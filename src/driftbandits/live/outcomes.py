@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from driftbandits._common.checks import LARGEST_REWARD, is_reward, shown
 from driftbandits._common.rewards import not_taken
-from driftbandits.errors import InputError
+from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.live.decisions import (
     ConflictError,
     ExpiredError,
@@ -90,3 +91,12 @@ def refusal(session: Session, outcome: Outcome, id: Any, reward: Any) -> InputEr
     if outcome is Outcome.CONFLICT:
         return ConflictError(f"Decision {id!r} has another reward already, and keeps it; got {reward!r}")
     return ExpiredError(f"Decision {id!r} was settled without this reward: its time was up, or it is long forgotten")
+
+
+def warn_of_invalid(session: Session, pairs: Sequence[tuple[Any, Any]], outcomes: Sequence[Outcome]) -> None:
+    """Warn of rewards that were told together and are no numbers that the policy is defined for."""
+    if Outcome.INVALID in outcomes:
+        why = refusal(session, Outcome.INVALID, *pairs[outcomes.index(Outcome.INVALID)])
+        count = outcomes.count(Outcome.INVALID)
+        message = f"{count:,} of {len(pairs):,} rewards were not accepted; the first: {why}"
+        warnings.warn(message, FeasibilityWarning, stacklevel=3)

@@ -32,7 +32,7 @@ from driftbandits.live.fold import apply_asked, apply_event, apply_rewards, is_d
 from driftbandits.live.late import Late, check_late, switch
 from driftbandits.live.learners import DRAWS, OFF, ON, REMOVED, Learner, horizon_of, make_learner
 from driftbandits.live.lift import Lift, Strata, lift_of
-from driftbandits.live.outcomes import TAKEN, check_room, outcomes_of, refusal
+from driftbandits.live.outcomes import TAKEN, check_room, outcomes_of, refusal, warn_of_invalid
 from driftbandits.live.settings import UNCHANGED, changes, check_default_for, check_policy
 from driftbandits.live.shown import as_html, facts_of, in_a_line
 from driftbandits.live.snapshots import pack_session, restore_session
@@ -242,7 +242,7 @@ class Session:
     def tell(self, id: str | Decision, reward: float) -> Outcome:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
         id = id_of(id)
-        outcome = self.tell_many([(id, reward)])[0]
+        outcome = self._tell([(id, reward)])[0]
         if outcome in TAKEN:
             return outcome
         raise self.refusal(outcome, id, reward)
@@ -250,14 +250,21 @@ class Session:
     def tell_many(self, rewards: Rewards) -> list[Outcome]:
         """Many rewards at once, and the outcome of each; those that cannot be accepted change nothing.
 
+        If one is not a number that the policy is defined for, a FeasibilityWarning says why.
         ``rewards`` are pairs of a Decision, or its id, and its reward; or a mapping of the one to the other.
 
         >>> session = Session(arms=["red", "blue"])
         >>> session.tell_many(dict.fromkeys(session.ask_many(2), 1.0)), session.tell_many({"d-1": 1.0})
         ([<Outcome.NEW: 'new'>, <Outcome.NEW: 'new'>], [<Outcome.AGAIN: 'again'>])
         """
+        pairs = pairs_of(rewards)
+        outcomes = self._tell(pairs)
+        warn_of_invalid(self, pairs, outcomes)
+        return outcomes
+
+    def _tell(self, pairs: Sequence[tuple[Any, Any]]) -> list[Outcome]:
         now = self._settled_now()
-        outcomes, told = outcomes_of(self, pairs_of(rewards), now)
+        outcomes, told = outcomes_of(self, pairs, now)
         apply_rewards(self, told, told.values())
         if self._learner.excess is not None:
             self._learner.excess.add(event.reward for event in told.values())

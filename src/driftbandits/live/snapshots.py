@@ -94,7 +94,7 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
             raise InputError(f"this snapshot is of another version: it has {', '.join(sorted(given - SETTINGS))}")
         session = kind(build(header["policy"]), clock=clock, **header["settings"])
         session.step, session.most_open = header["step"], header["most_open"]
-        session.changes = header.get("changes", 0)
+        session.changes = header["changes"]
         session.time = -math.inf if header["time"] is None else header["time"]
         for step, arm, at, due, p, learnt in arrays["open"].tolist():
             event = Asked(int(step), int(arm), at, _absent(due), _absent(p))
@@ -103,30 +103,29 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         for step, arm, learnt, reward, p in arrays["closed"].tolist():
             session._closed[step] = (arm, learnt, _absent(reward), _absent(p))
         learner, aside = session._learner, arrays["aside"].tolist()
-        session.arms = header.get("arms", session.arms)
-        session.statuses = header.get("statuses", session.statuses)
-        session._since = header.get("since", 0)
-        learner.era, learner.late = header.get("era", 0), set(header.get("late", ()))
-        learner.forced = header.get("forced")
+        session.arms = header["arms"]
+        session.statuses = header["statuses"]
+        session._since = header["since"]
+        learner.era, learner.late = header["era"], set(header["late"])
+        learner.forced = header["forced"]
         if isinstance(learner, InTurnLearner):
-            learner.first = header.get("first", 0)
-        learner.holdout = tuple(header["holdout"]) if header.get("holdout") else None
-        session._holdouts = [(first, share) for first, share in header.get("holdouts", ())]
-        session._strata.width, blocks = header.get("strata", (session._strata.width, ()))
+            learner.first = header["first"]
+        learner.holdout = tuple(header["holdout"]) if header["holdout"] else None
+        session._holdouts = [(first, share) for first, share in header["holdouts"]]
+        session._strata.width, blocks = header["strata"]
         session._strata.blocks = dict(blocks)
-        for number, *sums in arrays["grouped"].tolist() if "grouped" in arrays else ():
+        for number, *sums in arrays["grouped"].tolist():
             session._strata.units[int(number)] = np.array(sums).reshape(4, -1)
-        if "units" in arrays:
-            session._units.resume(arrays["units"])
-            session._ways = {
-                step: way
-                for step, way in arrays["ways"].tolist()
-                if step in session._closed or f"{session.name}-{step}" in session._open
-            }
+        session._units.resume(arrays["units"])
+        session._ways = {
+            step: way
+            for step, way in arrays["ways"].tolist()
+            if step in session._closed or f"{session.name}-{step}" in session._open
+        }
         if "ahead" in header:
             session._late = restored_late(header, arrays, session.timeout, len(session.arms))
-        learner.recent.extend(arrays["recent"].tolist() if "recent" in arrays else ())
-        learner.resume_places(header.get("places", learner.places), session.statuses)
+        learner.recent.extend(arrays["recent"].tolist())
+        learner.resume_places(header["places"], session.statuses)
     except KeyError as error:
         raise InputError(f"this is not a snapshot of a Session: {error} is missing") from error
     except (AttributeError, TypeError) as error:

@@ -16,7 +16,7 @@ from driftbandits._common.cells import unescaped
 from driftbandits._common.checks import LARGEST_REWARD, shown
 from driftbandits._common.frames import as_polars, is_frame
 from driftbandits._common.parquet import check_parquet
-from driftbandits._common.text_tables import read_csv
+from driftbandits._common.text_tables import check_uncompressed, read_csv
 from driftbandits.errors import InputError
 from driftbandits.offline.walks import DriftEstimate, fit_drift
 
@@ -121,6 +121,7 @@ def _frame(file: Path) -> pl.DataFrame:
             check_parquet(file, file.name, "export a part of the log, or save it as .csv")
             return pl.read_parquet(file)
         if file.suffix.lower() == ".jsonl":
+            check_uncompressed(file)
             return pl.read_ndjson(file, infer_schema_length=None)
         return read_csv(file)
     except InputError as error:

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from driftbandits._common.arrays import Array
 from driftbandits._common.checks import FOREVER, check_between, check_whole
 from driftbandits._common.rewards import Rewards
 from driftbandits.policies._parts.detection import check_detection
@@ -100,6 +101,12 @@ class CUSUMUCB(Policy):
         if rng.random() < state.run[0].alpha:
             return int(rng.random() * len(arms))
         return highest_index(arms, self.xi * math.log(max(state.run[0].valid, 1)))
+
+    def probabilities(self, state: CUSUMUCBState) -> Array:
+        n_arms, alpha = len(state.arms), float(state.run[0].alpha)
+        found = np.full(n_arms, alpha / n_arms)
+        found[highest_index(state.arms, self.xi * math.log(max(state.run[0].valid, 1)))] += 1.0 - alpha
+        return found
 
     def update(self, state: CUSUMUCBState, arm: int, reward: float) -> None:
         run, pulled = state.run[0], state.arms[arm]

@@ -17,7 +17,7 @@ class OracleState(NamedTuple):
     best: np.ndarray[Any, np.dtype[np.int64]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Oracle(Policy):
     """The best arm of every step of the given instance. It must know everything; after the last step it stays there.
 

@@ -52,8 +52,10 @@ def policy_for(instance: Instance, make: Callable[..., Any], told: dict[str, Any
     parameters are, and at most 1; others that of the means.
 
     >>> money = Instance([[20.0, 30.0], [21.0, 30.0]], reward_range=(0, 100))
-    >>> [policy_for(money, made, told_by(money, ["drift"]), {}).drift for made in (policies.DUCB, policies.KalmanTS)]
-    [0.01, 1.0]
+    >>> policy_for(money, policies.DUCB, told_by(money, ["drift"]), {}).drift
+    0.01
+    >>> policy_for(money, policies.KalmanTS, told_by(money, ["drift"]), {"sigma": 20.0}).drift
+    1.0
     """
     if "drift" in told and (instance.unit != 1.0 or told["drift"] > 1.0):
         made = make(**{**told, "drift": min(1.0, told["drift"] / instance.unit)}, **given)

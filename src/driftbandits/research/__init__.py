@@ -1,5 +1,5 @@
-"""Statements about the paper and the package: reports, the league, studies, the bench, a page for each policy."""
+"""Statements about the package: the league, the bench, a page for each policy. The paper's are in ``reproduction``."""
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, {"league", "paper", "studies"})
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, {"league"})

@@ -17,7 +17,7 @@ from driftbandits._common.files import written_whole
 from driftbandits._common.intervals import mean_interval
 from driftbandits._common.latex import escaped, latex_table, number
 from driftbandits._common.notebook import html_table, text_table
-from driftbandits._compile.recipe import build, check_arrays, describe, with_homes
+from driftbandits._compile.recipe import build, check_arrays, describe
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Noise
@@ -288,7 +288,7 @@ class Simulation:
         if not isinstance(other, Simulation):
             return NotImplemented
         # As a file would tell them, so that what was loaded is equal to what was saved.
-        mine, theirs = (with_homes(json.loads(json.dumps(one._described(), default=str))) for one in (self, other))
+        mine, theirs = (json.loads(json.dumps(one._described(), default=str)) for one in (self, other))
         mine["versions"] = theirs["versions"]
         if mine != theirs or list(self.regret) != list(other.regret) or set(self.events) != set(other.events):
             return False

@@ -15,7 +15,6 @@ from driftbandits._common.checks import check_flag, check_path, check_seed, chec
 from driftbandits._common.files import check_writable
 from driftbandits._common.threads import cores
 from driftbandits._common.versions import versions
-from driftbandits._compile.recipe import with_homes
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
@@ -88,7 +87,7 @@ def simulate(
         job.prepare()
     if keep is not None and todo:
         _check_kept(keep)
-    warn_of_misfits(policies, instance)
+    warn_of_misfits(policies, instance, noise)
     try:
         play_all(todo, lambda job, run, result: done[names[id(job)]].update({run: result}), workers, progress)
     finally:
@@ -135,7 +134,7 @@ def _check_kept(keep: str | os.PathLike[str]) -> None:
 
 def _finished(path: str | os.PathLike[str], wanted: dict[str, Any]) -> Runs:
     found, done = read_runs(path)
-    found, wanted = _comparable(with_homes(found)), _comparable(json.loads(json.dumps(wanted)))
+    found, wanted = _comparable(found), _comparable(json.loads(json.dumps(wanted)))
     different = [key for key, value in wanted.items() if value != found.get(key)]
     if different:
         raise InputError(
@@ -145,5 +144,5 @@ def _finished(path: str | os.PathLike[str], wanted: dict[str, Any]) -> Runs:
 
 
 def _comparable(recipe: dict[str, Any]) -> dict[str, Any]:
-    """A recipe without the arms' names, which change no number and which older files don't tell."""
+    """A recipe without the arms' names, which change no number."""
     return {**recipe, "instance": {key: value for key, value in recipe["instance"].items() if key != "arms"}}

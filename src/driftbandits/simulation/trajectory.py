@@ -48,7 +48,7 @@ def trajectory(
     seed, run = check_seed(seed), check_whole("run", run, 0)
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
     check_fits(policy, instance, noise)
-    warn_of_misfits({type(policy).__name__: policy}, instance)
+    warn_of_misfits({type(policy).__name__: policy}, instance, noise)
     ahead = min(instance.horizon, COMPILED_CHUNK)
     mode = usual_mode(policy, noise)
     n_arms, limits = len(first_arms(policy, instance)), instance.reward_range

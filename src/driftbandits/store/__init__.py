@@ -11,33 +11,34 @@ it:
 ...     session.tell(decision.id, 1.0)
 <Outcome.NEW: 'new'>
 
-A service, which has many experiments and commits for all of them at once, uses the lower-level calls:
+A Store's parts are its attributes. A service has many experiments and commits for all of them at once; it uses these:
 
-- ``create``, ``experiments``, ``experiment``, ``set_status``: what was declared, as an ``Experiment``.
-- ``acquire(id)`` makes this process the experiment's one ``Writer``, or raises ``BusyError`` naming the other;
+- ``store.create`` declares an experiment; ``experiments`` has what was declared: ``get``, ``all``, ``set_status``,
+  ``update``.
+- ``writers.acquire(id)`` makes this process the experiment's one ``Writer``, or raises ``BusyError`` naming the other;
   ``writer.session`` is loaded, and its ``journal`` collects events. ``renew`` the lease every few seconds, ``release``
   at the end.
-- ``append([(writer, events), ...])``: one transaction for all, on disk when it returns. A writer that was taken over
-  gets ``FencedError``, and one that another transaction has locked ``LockedError``; then nothing of the group is
-  written. After any error memory and log may disagree:
-  ``writer = store.reload(writer)`` starts again from the log. Answers to idempotency keys go into the same transaction,
-  and so does an ``AuditEntry``: who did it, for ``deeds``.
-- ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``store.snapshot(writer, taken)``: every 20,000 events or so.
-- ``correct(writer, [(step, reward), ...])`` puts other rewards in the place of those told, and folds the log anew;
-  ``delete(writer)`` erases an experiment.
-- ``events``, ``amended``, ``reward``, ``outcomes``, ``explain``, ``export``, ``stream`` read the log; that needs no
-  writer.
-- ``describe(id, keep=...)``, ``prune``: for how long events are kept, and erasing those that are older.
-- ``check``, ``repair``, ``backup``, ``compact`` and ``try_to_write`` are for whoever runs the database.
-- ``add_token``, ``token``, ``tokens``, ``revoke_token``; ``answer``, ``answers``, ``prune_answers``; ``view`` and
-  ``save_view``.
+- ``writers.append([(writer, events), ...])``: one transaction for all, on disk when it returns. A writer that was taken
+  over gets ``FencedError``, and one that another transaction has locked ``LockedError``; then nothing of the group is
+  written. After any error memory and log may disagree: ``writer = writers.reload(writer)`` starts again from the log.
+  Answers to idempotency keys go into the same transaction, and so does an ``AuditEntry``.
+- ``writer.snapshot_due``, ``taken = writer.snapshot()``, ``writers.save_snapshot(writer, taken)``: every 20,000 events
+  or so.
+- ``writers.correct(writer, [(step, reward), ...])`` replaces rewards, and folds the log again;
+  ``writers.delete(writer)`` erases an experiment.
+- ``history`` reads the log, which needs no writer: ``events``, ``amended``, ``reward``, ``outcomes``, ``explain``,
+  ``export``, ``stream``.
+- ``experiments.update(id, keep=...)`` says for how long events are kept; ``retention.prune`` erases those that are
+  older.
+- ``maintenance``: ``check``, ``repair``, ``backup`` and ``compact``, for whoever runs the database.
+- ``tokens``, ``audit``, ``answers`` and ``views`` are what a service keeps.
 
->>> writer = store.acquire("button")
+>>> writer = store.writers.acquire("button")
 >>> decision = writer.session.ask()
 >>> events, writer.session.journal = writer.session.journal, []
->>> store.append([(writer, events)])  # now, and not before, the decision may be handed out
->>> store.release(writer)
->>> store.experiment("button").last_seq
+>>> store.writers.append([(writer, events)])  # now, and not before, the decision may be handed out
+>>> store.writers.release(writer)
+>>> store.experiments.get("button").last_seq
 3
 >>> store.close()
 """
@@ -59,28 +60,42 @@ from driftbandits.store.errors import (
 )
 
 with needs("serve", "a Store"):
-    from driftbandits.store.answers import Answer
-    from driftbandits.store.audit import AuditEntry
-    from driftbandits.store.experiments import Experiment
+    from driftbandits.store.answers import Answer, Answers
+    from driftbandits.store.audit import Audit, AuditEntry, AuditRecord
+    from driftbandits.store.experiments import Experiment, Experiments
+    from driftbandits.store.history import History
+    from driftbandits.store.maintenance import Maintenance
+    from driftbandits.store.retention import Retention
     from driftbandits.store.store import Store
-    from driftbandits.store.tokens import Token
-    from driftbandits.store.writers import Writer
+    from driftbandits.store.tokens import Token, Tokens
+    from driftbandits.store.views import Views
+    from driftbandits.store.writers import Writer, Writers
 
 __all__ = [
     "Answer",
+    "Answers",
+    "Audit",
     "AuditEntry",
+    "AuditRecord",
     "BusyError",
     "DamagedStoreError",
     "Experiment",
     "ExperimentExistsError",
+    "Experiments",
     "FencedError",
+    "History",
     "LockedError",
+    "Maintenance",
     "PastRetentionError",
+    "Retention",
     "Store",
     "StoreError",
     "StoreUnavailableError",
     "Token",
+    "Tokens",
     "UnknownExperimentError",
     "UnusableStoreError",
+    "Views",
     "Writer",
+    "Writers",
 ]

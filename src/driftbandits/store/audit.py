@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, Select, insert, literal, select
 
+from driftbandits._common.checks import check_whole
 from driftbandits.store.database import Database
-from driftbandits.store.schema import audit
+from driftbandits.store.schema import LARGEST_NUMBER, audit
 
 
 class AuditEntry(NamedTuple):
@@ -24,8 +25,8 @@ class AuditEntry(NamedTuple):
     details: Any = None
 
 
-class Deed(NamedTuple):
-    """What someone did, by its number."""
+class AuditRecord(NamedTuple):
+    """An entry as it was written: with its number and its time."""
 
     number: int
     time: float
@@ -36,28 +37,30 @@ class Deed(NamedTuple):
 
 
 class Audit:
-    """The deeds, in order; rows are added, never changed."""
+    """The entries, in order; they are added, never changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def listed(self, after: int, limit: int) -> list[Deed]:
-        """So many behind number ``after``."""
-        statement = (
-            select(audit).where(audit.c.number > literal(after, BigInteger)).order_by(audit.c.number).limit(limit)
-        )
-        return self._read(statement)
+    def entries(self, after: int = 0, limit: int = 1000) -> list[AuditRecord]:
+        """Return up to ``limit`` entries after number ``after``."""
+        after, limit = check_whole("after", after, 0, LARGEST_NUMBER), check_whole("limit", limit, 1, LARGEST_NUMBER)
+        behind = audit.c.number > literal(after, BigInteger)
+        return self._read(select(audit).where(behind).order_by(audit.c.number).limit(limit))
 
-    def done_to(self, experiment: str, did: Collection[str], since: float, limit: int) -> list[Deed]:
-        """The last so many of these kinds since then, oldest first: an id may have belonged to another one before."""
+    def of(self, experiment: str, did: Collection[str], since: float, limit: int) -> list[AuditRecord]:
+        """Return the last ``limit`` entries of these kinds about an experiment since a time, oldest first.
+
+        Since its creation, for instance: its id may have belonged to another one before.
+        """
         mine = audit.c.experiment == experiment, audit.c.did.in_(did), audit.c.time >= since
         return self._read(select(audit).where(*mine).order_by(audit.c.number.desc()).limit(limit))[::-1]
 
-    def _read(self, statement: Select[Any]) -> list[Deed]:
+    def _read(self, statement: Select[Any]) -> list[AuditRecord]:
         with self._database.reading() as connection:
             rows = connection.execute(statement).all()
         return [
-            Deed(row.number, row.time, row.who, row.did, row.experiment, row.details and json.loads(row.details))
+            AuditRecord(row.number, row.time, row.who, row.did, row.experiment, row.details and json.loads(row.details))
             for row in rows
         ]
 

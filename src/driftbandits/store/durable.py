@@ -6,18 +6,19 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Decision, Outcome, Rewards, Settled, TooOldError, id_of, pairs_of, step_of
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.lift import Lift
+from driftbandits.live.outcomes import warn_of_invalid
 from driftbandits.live.session import Session
 from driftbandits.live.units import MetadataList, UnitList
 from driftbandits.store.errors import StoreError
-
-if TYPE_CHECKING:
-    from driftbandits.store.store import Store
+from driftbandits.store.experiments import Experiments
+from driftbandits.store.history import History
+from driftbandits.store.writers import Writers
 
 Found = TypeVar("Found")
 
@@ -29,9 +30,11 @@ class DurableSession:
     is lost: the next call starts from the log. It may be shared by threads.
     """
 
-    def __init__(self, store: Store, id: str) -> None:
-        self._store, self._writer = store, store.acquire(id)
-        self._status = self._writer.experiment.status
+    def __init__(self, experiments: Experiments, writers: Writers, history: History, id: str) -> None:
+        self._experiments, self._writers, self._history = experiments, writers, history
+        self.writer = writers.acquire(id)
+        """The right to write that this session holds; after some calls another takes its place."""
+        self._status = self.writer.experiment.status
         self._turn = threading.Lock()
         self._unclear = False  # whether memory may differ from the log
         self._ended = threading.Event()
@@ -44,51 +47,56 @@ class DurableSession:
     def ask_many(self, count: int, units: UnitList = None, metadata: MetadataList = None) -> list[Decision]:
         """So many Decisions at once, all made from what is known now; for each its unit and metadata, if any have."""
         if self._status != "running":
-            raise InputError(f"{self._writer.experiment.id!r} is {self._status}: it makes no Decisions")
+            raise InputError(f"{self.writer.experiment.id!r} is {self._status}: it makes no Decisions")
         return self._durably(lambda session: session.ask_many(count, units, metadata))
 
     def tell(self, id: str | Decision, reward: float) -> Outcome:
         """The reward of a Decision, given itself or its id. A wrong one raises InputError and changes nothing."""
         id = id_of(id)
-        outcome = self.tell_many([(id, reward)])[0]
+        outcome = self._tell([(id, reward)])[0]
         if outcome in (Outcome.NEW, Outcome.AGAIN):
             return outcome
-        raise self._writer.session.refusal(outcome, id, reward)
+        raise self.writer.session.refusal(outcome, id, reward)
 
     def tell_many(self, rewards: Rewards) -> list[Outcome]:
         """Many rewards at once, and what became of each; those that cannot be taken change nothing."""
         pairs = pairs_of(rewards)
-        outcomes = self._durably(lambda session: session.tell_many(pairs))
-        session, id = self._writer.session, self._writer.experiment.id
+        outcomes = self._tell(pairs)
+        warn_of_invalid(self.writer.session, pairs, outcomes)
+        return outcomes
+
+    def _tell(self, pairs: list[tuple[str, float]]) -> list[Outcome]:
+        outcomes = self._durably(lambda session: session._tell(pairs))
+        session, id = self.writer.session, self.writer.experiment.id
         forgotten = {
             index: (int(decision.rpartition("-")[2]), reward)
             for index, (decision, reward) in enumerate(pairs)
             if outcomes[index] is Outcome.EXPIRED and not session.remembers(decision)
         }
         if forgotten:
-            found = self._store.outcomes(id, list(forgotten.values()))
+            found = self._history.outcomes(id, list(forgotten.values()))
             for index, outcome in zip(forgotten, found, strict=True):
                 outcomes[index] = outcome
         return outcomes
 
     def correct(self, id: str, reward: float | None) -> None:
         """Put another reward in the place of one that was learnt; None retracts it. What was learnt is learnt anew."""
-        session = self._writer.session
+        session = self.writer.session
         step = step_of(id, session.name)
         if step is None:
             raise session.refusal(Outcome.UNKNOWN, id, reward)
         self._durably(lambda _: None)
         with self._turn:
             self._unclear = True
-            self._writer = self._store.correct(self._writer, [(step, reward)])
+            self.writer = self._writers.correct(self.writer, [(step, reward)])
             self._unclear = False
 
     def erase(self, unit: str) -> int:
-        """Erase what belongs to a unit, as ``Store.erase`` does; how many Decisions it had."""
+        """Erase what belongs to a unit, as ``Writers.erase`` does; how many Decisions it had."""
         self._durably(lambda _: None)
         with self._turn:
             self._unclear = True
-            self._writer, _, decisions = self._store.erase(self._writer, unit)
+            self.writer, _, decisions = self._writers.erase(self.writer, unit)
             self._unclear = False
         return decisions
 
@@ -134,7 +142,7 @@ class DurableSession:
             return self._durably(lambda session: session.explain(decision))
         except TooOldError:
             id = id_of(decision)
-            return self._store.explain(self._writer.experiment.id, int(id.rpartition("-")[2]))
+            return self._history.explain(self.writer.experiment.id, int(id.rpartition("-")[2]))
 
     def __enter__(self) -> Self:
         return self
@@ -148,17 +156,17 @@ class DurableSession:
         """Let others write."""
         self._ended.set()
         with suppress(StoreError), self._turn:  # a Store out of reach will see the lease run out
-            self._store.release(self._writer)
+            self._writers.release(self.writer)
 
     def _durably(self, call: Callable[[Session], Found]) -> Found:
         with self._turn:
             if self._ended.is_set():
                 raise InputError("this session is closed: open it again")
             if self._unclear:
-                self._writer = self._store.reload(self._writer)
+                self.writer = self._writers.reload(self.writer)
             self._unclear = True  # until all is written, whatever ends this call: an error, or Ctrl-C
             try:
-                found = call(self._writer.session)
+                found = call(self.writer.session)
             except InputError:  # refused; but what was due meanwhile has been settled
                 self._write()
                 raise
@@ -166,19 +174,19 @@ class DurableSession:
             return found
 
     def _write(self) -> None:
-        writer, session = self._writer, self._writer.session
+        writer, session = self.writer, self.writer.session
         events, session.journal = session.journal or [], []
         if events:
-            self._store.append([(writer, events)])
+            self._writers.append([(writer, events)])
         self._unclear = False
         if writer.snapshot_due:
             taken = writer.snapshot()
             writer.saved = taken.seq  # when it fails, again after as many events: the log alone is enough
             with suppress(StoreError):
-                self._store.snapshot(writer, taken)
+                self._writers.save_snapshot(writer, taken)
 
     def _renew(self) -> None:
-        while not self._ended.wait(self._store.lease / 3):
+        while not self._ended.wait(self._writers.lease / 3):
             with suppress(StoreError), self._turn:
-                self._store.renew([self._writer])
-                self._status = self._store.experiment(self._writer.experiment.id).status
+                self._writers.renew([self.writer])
+                self._status = self._experiments.get(self.writer.experiment.id).status

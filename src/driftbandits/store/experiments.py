@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, false, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from driftbandits._common.checks import LARGEST_REWARD, check_drift, is_number, shown
+from driftbandits._common.checks import LARGEST_REWARD, check_drift, check_whole, is_number, shown
 from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import ArmChanged, Changed, LateSwitched, PolicyChanged, StickyChanged
@@ -25,7 +25,7 @@ from driftbandits.store.answers import NO_EXPERIMENT, Answer, Answers
 from driftbandits.store.audit import AuditEntry, record
 from driftbandits.store.database import Database
 from driftbandits.store.errors import DamagedStoreError, ExperimentExistsError, UnknownExperimentError
-from driftbandits.store.schema import experiments, folded, writers
+from driftbandits.store.schema import LARGEST_NUMBER, experiments, folded, writers
 
 LEAST_KEPT = 3_600
 """Seconds of events that an experiment keeps at least, if it erases any."""
@@ -120,7 +120,7 @@ class Experiments:
     def __init__(self, database: Database, answers: Answers) -> None:
         self._database, self._answers = database, answers
 
-    def create(
+    def add(
         self,
         id: str,
         session: Session,
@@ -164,16 +164,22 @@ class Experiments:
             record(connection, created.created, audit)
         return created
 
-    def listed(self, after: str, limit: int | None, only: Sequence[str] | None = None) -> list[Experiment]:
-        """So many behind the id ``after``, in the order of their ids; ``only`` has ids, or beginnings of ids with *."""
+    def all(self, after: str = "", limit: int | None = None, only: Sequence[str] | None = None) -> list[Experiment]:
+        """Return all experiments in the order of their ids; with ``after`` and ``limit``, that many after that id.
+
+        ``only``: ids, or beginnings of ids that end in "*", as a token has them; None for all.
+        """
+        if not isinstance(after, str):
+            raise InputError(f"after must be the id of an experiment; got {shown(after)}")
+        limit = None if limit is None else check_whole("limit", limit, 1, LARGEST_NUMBER)
         statement = EVERYTHING.where(experiments.c.id > after).order_by(experiments.c.id).limit(limit)
         if only is not None:
             statement = statement.where(or_(false(), *map(_is_one_of, only)))
         with self._database.reading() as connection:
             return [_experiment(row) for row in connection.execute(statement)]
 
-    def find(self, id: str) -> Experiment:
-        """The one of that id."""
+    def get(self, id: str) -> Experiment:
+        """Return one experiment; UnknownExperimentError if there is none of that id."""
         if not isinstance(id, str):
             raise self._unknown(id)
         with self._database.reading() as connection:
@@ -182,21 +188,25 @@ class Experiments:
             raise self._unknown(id)
         return _experiment(row)
 
-    def set_status(self, id: str, status: str, audit: AuditEntry | None) -> None:
-        """One of STATUSES."""
+    def set_status(self, id: str, status: str, audit: AuditEntry | None = None) -> None:
+        """Let it run, pause it, or archive it: "running", "paused" or "archived". The log stays."""
         if not isinstance(status, str) or status not in STATUSES:
             raise InputError(f"status must be one of {', '.join(STATUSES)}; got {shown(status)}")
         self._update(id, {"status": status}, audit)
 
-    def describe(
+    def update(
         self,
         id: str,
-        title: str | None,
-        drift: float | EllipsisType | None,
-        keep: float | EllipsisType | None,
-        audit: AuditEntry | None,
+        *,
+        title: str | None = None,
+        drift: float | EllipsisType | None = ...,
+        keep: float | EllipsisType | None = ...,
+        audit: AuditEntry | None = None,
     ) -> None:
-        """Another title, declared drift, or time that events are kept; a title None and ... leave what is there."""
+        """Change the title, the declared drift, which the drift alarm compares with, or how long events are kept.
+
+        ``keep``: seconds after which ``retention.prune`` erases them; None: never. What is not given stays.
+        """
         values: dict[str, Any] = {}
         if title is not None:
             values["title"] = _check_title(title)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from sqlalchemy import and_, or_, select, text
 
 from driftbandits._common.cells import escaped
-from driftbandits._common.files import written_whole
-from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN
 from driftbandits.store.database import Database
 from driftbandits.store.experiments import Experiment
@@ -80,23 +77,6 @@ def export_log(
             raise failed[0] from None  # polars would say that its source failed, and not why
         raise
     return written
-
-
-def export_file(
-    database: Database,
-    log: Log,
-    experiment: Experiment,
-    path: str | os.PathLike[str],
-    shown: Callable[[int], None] = lambda rows: None,
-    until: int | None = None,
-    since: int = 0,
-) -> int:
-    """The same, to a file that is there when it is whole."""
-    format = Path(path).suffix[1:]
-    if format not in FORMATS:
-        raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
-    with written_whole(path) as temporary:
-        return export_log(database, log, experiment, temporary, format, shown, until, since)
 
 
 def _decisions(

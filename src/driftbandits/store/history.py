@@ -1,237 +1,146 @@
-"""Sessions from the log: the nearest snapshot, and the fold of what came after it."""
+"""What an experiment's log says: events, rewards, explanations and exports. Reading needs no writer.
+
+Each method looks the experiment up by its id, so it knows what was appended, or erased, until then.
+"""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
-from operator import itemgetter
-from typing import Any, NamedTuple
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO
 
-from sqlalchemy import Connection, Row, Table, bindparam, delete, func, insert, select, update
+from sqlalchemy import BigInteger, cast, desc, func, select
 
-from driftbandits._common.expansion import inflated
-from driftbandits._common.packing import emptied
+from driftbandits._common.checks import check_whole
+from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
-from driftbandits.live.decisions import Event, UnknownDecisionError, amended
+from driftbandits.live.decisions import Event, Outcome, Settled, Told, UnknownDecisionError, amended
 from driftbandits.live.explanation import Explanation
-from driftbandits.live.session import Session
 from driftbandits.store.database import Database
-from driftbandits.store.errors import DamagedStoreError
-from driftbandits.store.experiments import REMEMBER, Experiment
-from driftbandits.store.log import Correction, Log, past_retention
-from driftbandits.store.schema import folded, snapshots
+from driftbandits.store.experiments import Experiments
+from driftbandits.store.export import FORMATS, export_log
+from driftbandits.store.log import RARE_COLUMNS, Log, past_retention, rare_event
+from driftbandits.store.schema import LARGEST_NUMBER, changes
+from driftbandits.store.sessions import Sessions
 
-SNAPSHOT_EVERY = 20_000
-"""Events. A snapshot takes as long as several commits; a restart folds at most so many events, in half a second."""
-WHOLE = 2
-"""The last so many snapshots are kept whole. Older ones are for explaining alone, and forget answered Decisions."""
-SMALL = 4_000
-"""Bytes of a snapshot of which there is little to forget."""
 LEAD = 5_000
-"""An explanation folds at least so many events, so that it knows recent rewards as the live Session did."""
-
-
-UNREADABLE = b""
-Saved = Mapping[tuple[Table, int], bytes | None]
-
-
-class Snapshot(NamedTuple):
-    """A Session as it was after ``seq`` events."""
-
-    seq: int
-    data: bytes
-
-    @classmethod
-    def of(cls, session: Session) -> Snapshot:
-        """As it is now."""
-        return cls(session.seq, session.snapshot())
-
-    def compressed(self) -> Snapshot:
-        """As it is saved."""
-        return self._replace(data=zlib.compress(self.data, 1))
+"""An explanation folds at least this many events, so that it knows recent rewards as the live Session did."""
+DAY = 86_400
 
 
 class History:
-    """The snapshots, and Sessions as they were at any time."""
+    """The logs of all experiments, to read."""
 
-    def __init__(self, database: Database, log: Log) -> None:
-        self._database, self._log = database, log
+    def __init__(self, database: Database, experiments: Experiments, log: Log, sessions: Sessions) -> None:
+        self._database, self._experiments, self._log, self._sessions = database, experiments, log, sessions
 
-    def explain(self, experiment: Experiment, step: int) -> Explanation:
-        """Why a Decision chose its arm, from the Session at that time."""
-        seq, decision = self._log.seq_of_ask(experiment.key, step), f"{experiment.id}-{step}"
-        base = self._folded(experiment.key)
+    def events(self, id: str, after: int = 0, until: int | None = None) -> Iterator[Event]:
+        """Return the events ``after + 1``, ``after + 2``, ... up to ``until`` or the end, in bounded memory.
+
+        The first ``folded`` events of an experiment are past retention, and left out.
+        """
+        experiment = self._experiments.get(id)
+        return self._log.events(experiment.key, max(after, experiment.folded), until)
+
+    def amended(self, id: str, after: int, until: int) -> Iterator[Event]:
+        """Return events, each reward as it was corrected last: a Session is the fold of these."""
+        experiment = self._experiments.get(id)
+        rewards = {each.step: each.reward for each in self._log.corrections(experiment.key, until)}
+        return amended(self._log.events(experiment.key, max(after, experiment.folded), until), rewards)
+
+    def changes(self, id: str, limit: int) -> list[Event]:
+        """Return the last ``limit`` events that neither made, counted, closed nor corrected a Decision, in order."""
+        rare = changes.c.experiment == self._experiments.get(id).key, changes.c.kind.not_in(["c", "n"])
+        mine = select(changes.c.seq, *RARE_COLUMNS).where(*rare)
+        with self._database.reading() as connection:
+            rows = connection.execute(mine.order_by(changes.c.seq.desc()).limit(limit)).all()
+        return [rare_event(row) for row in reversed(rows)]
+
+    def corrections_by_day(self, id: str, limit: int) -> list[tuple[int, float]]:
+        """Return, for each of the last ``limit`` days (UTC) with corrections, their number and the time of the last."""
+        day = (cast(changes.c.time, BigInteger) // DAY).label("day")
+        statement = (
+            select(day, func.count(), func.max(changes.c.time))
+            .where(changes.c.experiment == self._experiments.get(id).key, changes.c.kind == "c")
+            .group_by("day")
+            .order_by(desc("day"))
+            .limit(limit)
+        )
+        with self._database.reading() as connection:
+            return [(count, last) for _, count, last in reversed(connection.execute(statement).all())]
+
+    def last_correction(self, id: str) -> int:
+        """Return the number of the last event that corrected a reward; 0 if none did."""
+        return max((each.seq for each in self._log.corrections(self._experiments.get(id).key)), default=0)
+
+    def reward(self, id: str, step: int) -> Told | Settled | None:
+        """Return how a Decision was closed; None while it is open, or if there is no such step."""
+        return self._log.rewards(self._experiments.get(id).key, [step]).get(step)
+
+    def outcomes(self, id: str, told: Sequence[tuple[int, float]]) -> list[Outcome]:
+        """Return the outcome of rewards, each with its step, for Decisions that the Session no longer remembers."""
+        experiment = self._experiments.get(id)
+        found = self._log.rewards(experiment.key, (step for step, _ in told))
+        missing = Outcome.EXPIRED if experiment.folded else Outcome.UNKNOWN  # erased, as only closed ones are
+        return [_outcome(found[step], reward) if step in found else missing for step, reward in told]
+
+    def explain(self, id: str, step: int) -> Explanation:
+        """Return why a Decision chose its arm, however long ago, from the Session at that time."""
+        experiment, decision = self._experiments.get(id), f"{id}-{step}"
+        seq, base = self._log.seq_of_ask(experiment.key, step), self._sessions.base(experiment.key)
         if base is not None and 1 <= step <= base.step and (seq is None or seq <= base.seq):
-            raise past_retention(experiment.id, step, "can't be explained")
+            raise past_retention(id, step, "can't be explained")
         if seq is None:
             raise UnknownDecisionError(f"there is no Decision {decision!r} in the Store")
         if base is not None and seq < base.corrected:
-            raise past_retention(experiment.id, step, "can't be explained")
-        session, _ = self.session(experiment, seq, lead=LEAD)
+            raise past_retention(id, step, "can't be explained")
+        session, _ = self._sessions.at(experiment, seq, lead=LEAD)
         return session.explain(decision)
 
-    def start(self, experiment: Experiment) -> Session:
-        """The Session before the first event that is kept."""
-        base = self._folded(experiment.key)
-        if base is None:
-            return experiment.session()
-        try:
-            return _restored(base.data, experiment)
-        except InputError as error:
-            raise DamagedStoreError(
-                f"{experiment.id!r} can't be continued: its first {base.seq:,} events are past retention, and what "
-                f"they came to can't be read ({error}). Restore a backup"
-            ) from error
+    def export(
+        self,
+        id: str,
+        path: str | os.PathLike[str],
+        shown: Callable[[int], None] = lambda rows: None,
+        *,
+        since: int = 0,
+    ) -> int:
+        """Write one row per Decision to a .parquet, .csv or .jsonl file, whole or not at all; return their number.
 
-    def _folded(self, key: int) -> Row[Any] | None:
-        with self._database.reading() as connection:
-            return connection.execute(select(folded).where(folded.c.experiment == key)).one_or_none()
+        ``reward`` is what the policy learnt: the reported reward, or the default in its place; null when it was dropped
+        or is still open. ``settled`` is "told", "default", "dropped", "corrected", "retracted" or null; ``told_at`` is
+        the time of that. ``unit`` is the keyed hash of the unit that was named, ``again`` whether it got the arm that
+        it had, ``metadata`` a text of JSON. The file shows the log as it was at the start. ``shown`` is called with the
+        number of rows read so far.
 
-    def session(
-        self, experiment: Experiment, seq: int, lead: int = 0, known: Sequence[Correction] | None = None
-    ) -> tuple[Session, int]:
-        """The Session after ``seq`` events, and the seq of the snapshot it began from.
-
-        Rewards are those that were known then, or with all corrections that are ``known``.
+        With ``since``, the number of an event (an experiment's ``last_seq`` before the last export), only Decisions
+        that were asked, closed or corrected after it are written: they replace rows of the same id.
         """
-        while True:
-            base = self._folded(experiment.key)
-            try:
-                return self._session(experiment, seq, lead, known)
-            except (InputError, DamagedStoreError):
-                now = self._folded(experiment.key)
-                if (base and base.seq) == (now and now.seq):
-                    raise
-                # What was being read was erased meanwhile.
+        since, experiment = check_whole("since", since, 0, LARGEST_NUMBER), self._experiments.get(id)
+        format = Path(path).suffix[1:]
+        if format not in FORMATS:
+            raise InputError(f"the file must end in .parquet, .csv or .jsonl; got {os.fspath(path)!r}")
+        with written_whole(path) as temporary:
+            return export_log(self._database, self._log, experiment, temporary, format, shown, since=since)
 
-    def _session(
-        self, experiment: Experiment, seq: int, lead: int, known: Sequence[Correction] | None
-    ) -> tuple[Session, int]:
-        corrections = self._log.corrections(experiment.key, seq) if known is None else known
-        rewards = {each.step: each.reward for each in corrections}
-        for session, saved, whole in self._starts(experiment, seq, lead, corrections):
-            for event in amended(self._log.events(experiment.key, saved, seq), rewards):
-                session.apply(event)
-            if session.seq != seq:
-                raise DamagedStoreError(
-                    f"the log of {experiment.id!r} should have {seq:,} events, not {session.seq:,}: restore a backup"
-                )
-            if whole or lead or session.remembers_all:
-                return session, saved
-        raise AssertionError("a Session before its first event is whole")
+    def stream(
+        self,
+        id: str,
+        format: str,
+        to: IO[bytes],
+        since: int = 0,
+        shown: Callable[[int], None] = lambda rows: None,
+    ) -> int:
+        """Export, in the format "parquet", "csv" or "jsonl", to an open file, page by page as it is read.
 
-    def amended(self, experiment: Experiment, after: int, until: int) -> Iterator[Event]:
-        """The events as they would have been, had every reward been right at first."""
-        rewards = {each.step: each.reward for each in self._log.corrections(experiment.key, until)}
-        after = max(after, experiment.folded)
-        return amended(self._log.events(experiment.key, after, until), rewards)
-
-    def last_correction(self, key: int) -> int:
-        """The number of the last event that corrected a reward; 0 if none did."""
-        return max((each.seq for each in self._log.corrections(key)), default=0)
-
-    def _starts(
-        self, experiment: Experiment, seq: int, lead: int, corrections: Sequence[Correction]
-    ) -> Iterator[tuple[Session, int, bool]]:
-        """Sessions to fold from, the latest first, each with its seq and whether it is whole; the last is a new one.
-
-        A snapshot between a reward and its correction knows the wrong reward, and is left out.
+        The next page is read when ``shown`` returns, and not before; ``to.write`` should not wait for long, since all
+        exports of a process share the threads that call it.
         """
-        mine = snapshots.c.experiment == experiment.key
-        base = self._folded(experiment.key)
-        useful = snapshots.c.seq.between(base.seq if base else 0, seq - lead)  # what came before is erased
-        statement = select(snapshots.c.seq, snapshots.c.whole).where(mine, useful)
-        with self._database.reading() as connection:
-            found = connection.execute(statement.order_by(snapshots.c.seq.desc())).all()
-        tried = False
-        for saved, whole in found:
-            if is_stale(saved, corrections):
-                continue
-            if not (whole or lead):
-                # What it forgot is of no use any more when as many were answered since as are remembered.
-                if tried or saved > seq - 4 * REMEMBER:
-                    continue
-                tried = True
-            with self._database.reading() as connection:
-                row = select(snapshots.c.data).where(mine, snapshots.c.seq == saved)
-                data = connection.execute(row).scalar_one_or_none()
-            try:
-                yield _restored(data or b"", experiment), saved, whole
-            except InputError:
-                continue  # of another version, or damaged: the log alone is enough, if slower
-        first = self.start(experiment)
-        yield first, first.seq, True
-
-    def save(self, connection: Connection, taken: Mapping[int, Snapshot]) -> None:
-        """Write compressed snapshots of experiments, by key, and empty those that need no longer be whole."""
-        if not taken:
-            return
-        this = snapshots.c.experiment == bindparam("key"), snapshots.c.seq == bindparam("number")
-        same = [{"key": key, "number": each.seq} for key, each in taken.items()]
-        connection.execute(delete(snapshots).where(*this), same)
-        rows = [{"experiment": key, "seq": each.seq, "whole": True, "data": each.data} for key, each in taken.items()]
-        connection.execute(insert(snapshots), rows)
-        size = func.length(snapshots.c.data)
-        these = snapshots.c.whole, snapshots.c.experiment.in_(taken)
-        whole = select(snapshots.c.experiment, snapshots.c.seq, size).where(*these)
-        found = connection.execute(whole.order_by(snapshots.c.experiment, snapshots.c.seq.desc())).all()
-        for _, several in groupby(found, key=itemgetter(0)):
-            for key, seq, weight in islice(several, WHOLE, None):
-                if weight > SMALL:
-                    mine = snapshots.c.experiment == key, snapshots.c.seq == seq
-                    data = connection.execute(select(snapshots.c.data).where(*mine)).scalar_one()
-                    try:
-                        less = zlib.compress(emptied(inflated(data), "closed"))
-                    except InputError:  # damaged: the log alone is enough, if slower
-                        connection.execute(delete(snapshots).where(*mine))
-                    else:
-                        connection.execute(update(snapshots).where(*mine).values(whole=False, data=less))
-
-    def without(self, key: int, unit: bytes) -> Saved:
-        """All that was saved of a Session, by table and number, as it is without that unit; None where it is now."""
-        found: dict[tuple[Table, int], bytes | None] = {}
-        with self._database.reading() as connection:
-            numbers = [(table, seq) for table in (snapshots, folded) for seq in _numbers(connection, table, key)]
-        for table, seq in numbers:
-            with self._database.reading() as connection:
-                row = select(table.c.data).where(table.c.experiment == key, table.c.seq == seq)
-                data = connection.execute(row).scalar_one_or_none() or b""
-            found[table, seq] = None
-            try:
-                plain = inflated(data)
-                if unit in plain:  # arrays are stored as they are
-                    session = Session.restore(plain)
-                    session._units.forget(unit)
-                    found[table, seq] = zlib.compress(session.snapshot(), 1)
-            except InputError:
-                found[table, seq] = UNREADABLE
-        return found
-
-    def replace(self, connection: Connection, key: int, saved: Saved) -> bool:
-        """Write these in the place of those that are there; False if there are others by now."""
-        there = {(table, seq) for table in (snapshots, folded) for seq in _numbers(connection, table, key)}
-        if there != set(saved):
-            return False
-        for (table, seq), data in saved.items():
-            this = table.c.experiment == key, table.c.seq == seq
-            if data == UNREADABLE and table is snapshots:  # the log makes it again
-                connection.execute(delete(table).where(*this))
-            elif data is not None and data != UNREADABLE:
-                connection.execute(update(table).where(*this).values(data=data))
-        return True
+        return export_log(self._database, self._log, self._experiments.get(id), to, format, shown, since=since)
 
 
-def _numbers(connection: Connection, table: Table, key: int) -> Sequence[int]:
-    return connection.execute(select(table.c.seq).where(table.c.experiment == key)).scalars().all()
-
-
-def _restored(data: bytes, experiment: Experiment) -> Session:
-    session = Session.restore(inflated(data))
-    session.unit_key = experiment.secret()  # which old ones do not know
-    return session
-
-
-def is_stale(seq: int, corrections: Sequence[Correction]) -> bool:
-    """Whether a snapshot after ``seq`` events knows a reward that was corrected later."""
-    return any(each.closed <= seq < each.seq for each in corrections)
+def _outcome(found: Told | Settled, reward: float) -> Outcome:
+    if isinstance(found, Told):
+        return Outcome.AGAIN if found.reward == reward else Outcome.CONFLICT
+    return Outcome.EXPIRED

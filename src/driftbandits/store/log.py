@@ -12,7 +12,7 @@ from heapq import merge
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, cast, delete, desc, exists, func, insert, select, text
+from sqlalchemy import Connection, delete, exists, insert, select, text
 
 from driftbandits._compile.recipe import build, describe
 from driftbandits.live.decisions import (
@@ -26,7 +26,6 @@ from driftbandits.live.decisions import (
     HeldOut,
     LateSwitched,
     Note,
-    Outcome,
     PolicyChanged,
     Rewound,
     Settled,
@@ -42,7 +41,6 @@ from driftbandits.store.schema import IS_ASKED, IS_CLOSED, changes, events, note
 CHUNK = 10_000
 LOOKED_UP = 500
 """Steps that are asked for in one statement."""
-DAY = 86_400
 
 COLUMNS = (
     events.c.kind,
@@ -93,12 +91,6 @@ class Log:
                 for step, reward, time in connection.execute(corrected):
                     found[step] = Settled(step, None, time) if reward is None else Told(step, reward, time)
         return found
-
-    def outcomes(self, experiment: Experiment, told: Sequence[tuple[int, float]]) -> list[Outcome]:
-        """What becomes of rewards told for those steps."""
-        found = self.rewards(experiment.key, (step for step, _ in told))
-        missing = Outcome.EXPIRED if experiment.folded else Outcome.UNKNOWN  # erased, as only closed ones are
-        return [_outcome(found[step], reward) if step in found else missing for step, reward in told]
 
     def corrections(self, key: int, until: int | None = None) -> list[Correction]:
         """All corrections up to there, in the order in which they were made; of Decisions that are not erased."""
@@ -162,7 +154,7 @@ class Log:
                 noted = self._notes(connection, key, [row[2] for row in usual if row[1] == "a"])
             made = ((row[0], _event(row, noted)) for row in usual)
             if rare:
-                made = merge(made, ((row[0], _rare_event(row)) for row in rare), key=itemgetter(0))
+                made = merge(made, ((row[0], rare_event(row)) for row in rare), key=itemgetter(0))
             for _, event in made:
                 yield event
             after += len(usual) + len(rare)
@@ -177,48 +169,16 @@ class Log:
         rows = connection.execute(select(notes.c.step, notes.c.unit, notes.c.way, notes.c.metadata).where(*there))
         return {step: Note(unit, way, metadata) for step, unit, way, metadata in rows}
 
-    def _insert_notes(self, connection: Connection, noted: Sequence[tuple[int, Asked]]) -> None:
-        """Write what asks came with, each with its experiment."""
-        if noted:
-            rows = [{"experiment": key, "step": each.step, **each.note._asdict()} for key, each in noted if each.note]
-            connection.execute(insert(notes), rows)
-
     def drop_notes(self, connection: Connection, key: int, first: int, last: int) -> None:
         """Forget what asks of those steps came with that are no longer in the log."""
         asked = exists().where(events.c.experiment == key, events.c.step == notes.c.step, text("events.kind = 'a'"))
         connection.execute(delete(notes).where(notes.c.experiment == key, notes.c.step.between(first, last), ~asked))
-
-    def changes(self, key: int, limit: int) -> list[Event]:
-        """The last so many of the rare events, oldest first; without corrections and silence, which can be many."""
-        rare = changes.c.experiment == key, changes.c.kind.not_in(["c", "n"])
-        mine = select(changes.c.seq, *RARE_COLUMNS).where(*rare)
-        with self._database.reading() as connection:
-            rows = connection.execute(mine.order_by(changes.c.seq.desc()).limit(limit)).all()
-        return [_rare_event(row) for row in reversed(rows)]
-
-    def corrections_by_day(self, key: int, limit: int) -> list[tuple[int, float]]:
-        """Of each of the last so many days with corrections: how many, and when the last was made."""
-        day = (cast(changes.c.time, BigInteger) // DAY).label("day")
-        statement = (
-            select(day, func.count(), func.max(changes.c.time))
-            .where(changes.c.experiment == key, changes.c.kind == "c")
-            .group_by("day")
-            .order_by(desc("day"))
-            .limit(limit)
-        )
-        with self._database.reading() as connection:
-            return [(count, last) for _, count, last in reversed(connection.execute(statement).all())]
 
     def seq_of_ask(self, key: int, step: int) -> int | None:
         """Where in the log that Decision was made."""
         statement = select(events.c.seq).where(events.c.experiment == key, events.c.step == step, IS_ASKED)
         with self._database.reading() as connection:
             return connection.execute(statement).scalar_one_or_none()
-
-    def _insert_rare(self, connection: Connection, rare: Sequence[tuple[int, int, Event]]) -> None:
-        """Write events that are not of every day, each with its experiment and its number."""
-        if rare:
-            connection.execute(insert(changes), [_rare_row(*each) for each in rare])
 
     def lines(self) -> Lines:
         """No events yet, to be written by ``insert``."""
@@ -227,8 +187,11 @@ class Log:
     def insert(self, connection: Connection, lines: Lines) -> None:
         """Write all of them."""
         lines.insert(connection)
-        self._insert_rare(connection, lines.rare)
-        self._insert_notes(connection, lines.noted)
+        if lines.rare:
+            connection.execute(insert(changes), [_rare_row(*each) for each in lines.rare])
+        if lines.noted:
+            rows = [{"experiment": k, "step": each.step, **each.note._asdict()} for k, each in lines.noted if each.note]
+            connection.execute(insert(notes), rows)
 
 
 def past_retention(id: str, step: int, what: str) -> PastRetentionError:
@@ -245,7 +208,8 @@ def _event(row: Any, noted: Mapping[int, Note]) -> Event:
     return Told(step, reward, time) if kind == "t" else Settled(step, reward, time)
 
 
-def _rare_event(row: Any) -> Event:
+def rare_event(row: Any) -> Event:
+    """Return the event of a row of ``changes``: its number and RARE_COLUMNS."""
     _, kind, step, reward, settings, time = row
     if kind == "c":
         return Corrected(step, reward, time)
@@ -293,9 +257,3 @@ def _rare_row(key: int, seq: int, event: Event) -> dict[str, Any]:
     elif isinstance(event, PolicyChanged):
         row |= {"kind": "p", "settings": json.dumps([describe(event.policy), event.explore])}
     return row | {"time": event.time}
-
-
-def _outcome(found: Told | Settled, reward: float) -> Outcome:
-    if isinstance(found, Told):
-        return Outcome.AGAIN if found.reward == reward else Outcome.CONFLICT
-    return Outcome.EXPIRED

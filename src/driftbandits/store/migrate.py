@@ -18,7 +18,7 @@ TURN = 5_873_209_214
 
 
 def migrate(engine: Engine) -> None:
-    """Apply the migrations that are missing. A database of a newer version is refused."""
+    """Apply the migrations that are missing. A database of a newer version is refused, and one of before the first."""
     with engine.connect() as connection:
         if _revision(connection) == REVISION:
             return
@@ -36,6 +36,11 @@ def _revision(connection: Connection) -> str:
     if not inspect(connection).has_table("alembic_version"):
         return ""
     found = str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+    if found.isdigit():  # as migrations were called until the first release; ours begin with a letter
+        raise InputError(
+            f"the database was written before the first release of driftbandits (schema {found}), and cannot be read: "
+            "name a new one. Logs of the old one are exported by the version that wrote it: driftbandits export ID FILE"
+        )
     if found > REVISION:
         raise InputError(
             f"the database is of a newer version (schema {found}; this driftbandits knows {REVISION}): "

@@ -9,6 +9,7 @@ within that first transaction: there is none of what was not folded, and what wa
 
 from __future__ import annotations
 
+import math
 import os
 import zlib
 from contextlib import ExitStack
@@ -21,11 +22,11 @@ from driftbandits._common.expansion import allowed, check_expanded
 from driftbandits._common.files import written_whole
 from driftbandits.errors import DriftbanditsError
 from driftbandits.store.database import Database
-from driftbandits.store.experiments import Experiment
+from driftbandits.store.experiments import Experiment, Experiments
 from driftbandits.store.export import export_log
-from driftbandits.store.history import History, is_stale
 from driftbandits.store.log import Log
 from driftbandits.store.schema import changes, events, folded, notes, snapshots, writers
+from driftbandits.store.sessions import Sessions, is_stale
 
 ROWS = 10_000
 """Numbers of events whose rows are deleted in one transaction: others write between two of them."""
@@ -50,11 +51,18 @@ class _ChangedMeanwhileError(DriftbanditsError):
 class Retention:
     """Erases what is older than an experiment keeps."""
 
-    def __init__(self, database: Database, log: Log, history: History) -> None:
-        self._database, self._log, self._history = database, log, history
+    def __init__(self, database: Database, experiments: Experiments, log: Log, sessions: Sessions) -> None:
+        self._database, self._experiments, self._log, self._sessions = database, experiments, log, sessions
 
-    def prune(self, experiment: Experiment, archive: Path | None, most: float) -> Pruned:
-        """Fold and erase; with ``archive``, a folder, the Decisions are in a Parquet file there before that."""
+    def prune(self, id: str, archive: str | os.PathLike[str] | None = None, *, most: float = math.inf) -> Pruned:
+        """Erase Decisions that were closed longer ago than the experiment keeps; what was learnt from them stays.
+
+        Others may write at the same time. With ``archive``, a folder, they are written to a Parquet file there first; a
+        run that was cut short may write some of them again. The room is used for new events, or
+        ``maintenance.compact`` gives it back. ``most``: seconds of the log, the oldest, that are erased in one call, so
+        that a wrong clock does little harm.
+        """
+        experiment = self._experiments.get(id)
         seq, left = experiment.folded, 0.0
         if experiment.keep is not None:
             wanted = self._database.clock() - experiment.keep
@@ -63,8 +71,8 @@ class Retention:
         file, epoch = None, self._epoch(experiment.key)
         if seq > experiment.folded:
             if archive is not None:
-                archive.mkdir(parents=True, exist_ok=True)
-                file = archive / f"{experiment.id}-events-{experiment.folded + 1}-{seq}.parquet"
+                Path(archive).mkdir(parents=True, exist_ok=True)
+                file = Path(archive) / f"{experiment.id}-events-{experiment.folded + 1}-{seq}.parquet"
             try:
                 with ExitStack() as archived:
                     if file is not None:
@@ -81,7 +89,7 @@ class Retention:
         """Write the Session after ``seq`` events, with all rewards as they are known now."""
         key = experiment.key
         corrections = self._log.corrections(key)
-        session = self._history.session(experiment, seq, known=corrections)[0]
+        session = self._sessions.at(experiment, seq, known=corrections)[0]
         mine = snapshots.c.experiment == key
         data = session.snapshot()
         packed = zlib.compress(data)

@@ -22,8 +22,8 @@ from driftbandits._common.files import written_whole
 from driftbandits.errors import InputError
 from driftbandits.live.session import Session
 from driftbandits.store.experiments import Experiment
-from driftbandits.store.history import is_stale
 from driftbandits.store.schema import REVISION, changes, events, folded, metadata, notes, snapshots, writers
+from driftbandits.store.sessions import is_stale
 from driftbandits.store.store import Store
 
 PART = 512
@@ -45,12 +45,12 @@ def salvage(path: Path, to: Path) -> list[str]:
         store = Store(f"sqlite:///{new}")
         with closing(sqlite3.connect(source)) as old:
             _check_version(old, path)
-            with store._database.writing() as connection:
+            with store.database.writing() as connection:
                 lost = _copied(old, connection)
-        for experiment in store.experiments():
+        for experiment in store.experiments.all():
             lost += _joined(store, experiment)
-        lost += store.check()
-        store.backup(Path(folder, "whole.db"))
+        lost += store.maintenance.check()
+        store.maintenance.backup(Path(folder, "whole.db"))
         store.close()
         os.replace(Path(folder, "whole.db"), temporary)
     return lost
@@ -135,17 +135,17 @@ def _joined(store: Store, experiment: Experiment) -> list[str]:
     gap = _gap(store, key, experiment.folded, last)
     if gap is None:
         return []
-    with store._database.reading() as connection:
+    with store.database.reading() as connection:
         mine = select(snapshots).where(snapshots.c.experiment == key, snapshots.c.whole)
         taken = connection.execute(mine.order_by(snapshots.c.seq.desc())).all()
-    corrections = store._log.corrections(key)
+    corrections = store.log.corrections(key)
     for row in taken:
         session = _restored(row.data)
         if session is None or is_stale(row.seq, corrections) or _gap(store, key, row.seq, last) is not None:
             continue
         base = {"experiment": key, "seq": row.seq, "step": session.step, "corrected": 0, "data": row.data}
         waiting = {event.step for event in session.waiting()}
-        with store._database.writing() as connection:
+        with store.database.writing() as connection:
             connection.execute(delete(folded).where(folded.c.experiment == key))
             connection.execute(insert(folded), base)
             connection.execute(delete(snapshots).where(snapshots.c.experiment == key, snapshots.c.seq < row.seq))
@@ -159,15 +159,15 @@ def _joined(store: Store, experiment: Experiment) -> list[str]:
             for seq in [*kept, row.seq + 1]:
                 connection.execute(delete(events).where(*old, events.c.seq > last_kept, events.c.seq < seq))
                 last_kept = seq
-            store._log.drop_notes(connection, key, 1, last)
+            store.log.drop_notes(connection, key, 1, last)
         return [
             f"{id}: events before number {row.seq + 1:,} are lost or can't be used, from number {gap:,} on; a snapshot "
             "has all that was learnt from them, and it goes on from there"
         ]
-    with store._database.writing() as connection:
+    with store.database.writing() as connection:
         for table in (events, changes, snapshots):
             connection.execute(delete(table).where(table.c.experiment == key, table.c.seq >= gap))
-        store._log.drop_notes(connection, key, 1, last)
+        store.log.drop_notes(connection, key, 1, last)
         connection.execute(update(writers).where(writers.c.experiment == key).values(last_seq=gap - 1))
     return [
         f"{id}: the log ends at event {gap - 1:,} of {last:,}: what came after is lost, and ids of its Decisions will "
@@ -178,7 +178,7 @@ def _joined(store: Store, experiment: Experiment) -> list[str]:
 def _gap(store: Store, key: int, after: int, last: int) -> int | None:
     """The first event that is missing."""
     low, high = after, last + 1  # all up to low are there, high is not the first that is there
-    with store._database.reading() as connection:
+    with store.database.reading() as connection:
 
         def whole(until: int) -> bool:
             found = 0

@@ -19,8 +19,11 @@ from sqlalchemy import (
     text,
 )
 
-REVISION = "0009"
+REVISION = "r0001"
 """The last migration; names of migrations grow, so a database with a greater one is of a newer version."""
+
+LARGEST_NUMBER = 2**63 - 1
+"""Of an event or an entry: the largest that a column holds."""
 
 metadata = MetaData()
 

@@ -60,11 +60,15 @@ class Tokens:
         self,
         name: str,
         scope: str,
-        expires: float | None,
-        experiments: Sequence[str] | None,
-        audit: AuditEntry | None,
+        *,
+        expires: float | None = None,
+        experiments: Sequence[str] | None = None,
+        audit: AuditEntry | None = None,
     ) -> str:
-        """A new one's secret."""
+        """Make a token and return its secret, which is shown this once.
+
+        ``expires``: seconds since 1970. ``experiments``: ids, or beginnings of ids that end in "*"; None for all.
+        """
         if scope not in SCOPES:
             raise InputError(f"scope must be one of {', '.join(SCOPES)}; got {scope!r}")
         if not (isinstance(name, str) and 1 <= len(name) <= 64):
@@ -87,7 +91,7 @@ class Tokens:
         return secret
 
     def find(self, secret: str) -> Token | None:
-        """The good one with that secret."""
+        """Return the token with that secret, if there is one that neither was revoked nor ended."""
         statement = select(tokens).where(tokens.c.hash == _hash(secret), tokens.c.revoked.is_(None))
         with self._database.reading() as connection:
             row = connection.execute(statement).one_or_none()
@@ -95,13 +99,13 @@ class Tokens:
         return None if row is None or ended else _token(row)
 
     def all(self) -> list[Token]:
-        """By name, good ones and revoked ones."""
+        """Return all tokens by name, revoked ones too."""
         with self._database.reading() as connection:
             rows = connection.execute(select(tokens).order_by(tokens.c.name))
             return [_token(row) for row in rows]
 
-    def revoke(self, name: str, audit: AuditEntry | None) -> None:
-        """Write down when it was revoked."""
+    def revoke(self, name: str, audit: AuditEntry | None = None) -> None:
+        """Refuse the token from now on. Its name cannot be used again."""
         with self._database.writing() as connection:
             known = connection.execute(select(tokens.c.name).where(tokens.c.name == name)).one_or_none()
             if known is None:

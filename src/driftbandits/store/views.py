@@ -11,8 +11,7 @@ from sqlalchemy import Connection, delete, insert, select
 from driftbandits._common.expansion import inflated
 from driftbandits.errors import InputError
 from driftbandits.store.database import Database
-from driftbandits.store.schema import experiments, views, writers
-from driftbandits.store.writers import Writer
+from driftbandits.store.schema import experiments, views
 
 
 class SavedView(NamedTuple):
@@ -33,24 +32,17 @@ class Views:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def save(self, writer: Writer, view: SavedView) -> None:
-        """In place of the one before, if the writer is still the writer."""
-        mine = writers.c.experiment == writer.experiment.key, writers.c.epoch == writer.epoch
-        compressed = view.compressed()
-        with self._database.writing() as connection:
-            if connection.execute(select(writers.c.epoch).where(*mine).with_for_update()).one_or_none():
-                self.write(connection, {writer.experiment.key: compressed})
-
     def write(self, connection: Connection, saved: Mapping[int, SavedView]) -> None:
-        """Those of experiments, by key, compressed, in place of the ones before."""
+        """Write compressed views of experiments, by key, in place of the ones before; part of a transaction."""
         if saved:
             connection.execute(delete(views).where(views.c.experiment.in_(saved)))
             rows = [{"experiment": key, **each._asdict()} for key, each in saved.items()]
             connection.execute(insert(views), rows)
 
-    def find(self, key: int) -> bytes | None:
-        """That of an experiment, if there is one and it can be read."""
-        statement = select(views.c.data).where(views.c.experiment == key)
+    def find(self, id: str) -> bytes | None:
+        """Return the view of an experiment that was saved last, if there is one and it can be read."""
+        known = select(views.c.data).join_from(views, experiments, experiments.c.key == views.c.experiment)
+        statement = known.where(experiments.c.id == id)
         with self._database.reading() as connection:
             data = connection.execute(statement).scalar_one_or_none()
         try:
@@ -59,7 +51,7 @@ class Views:
             return None  # damaged: it is made again from the log
 
     def summaries(self) -> dict[str, str]:
-        """Those of all experiments that have one, by id."""
+        """Return the short views that were saved last, by the experiments' ids."""
         statement = select(experiments.c.id, views.c.summary).join_from(
             views, experiments, experiments.c.key == views.c.experiment
         )

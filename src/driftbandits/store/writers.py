@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Update, delete, select, text, update
+from sqlalchemy import Connection, Row, Update, delete, select, update
 
 from driftbandits.errors import InputError
 from driftbandits.live.clocks import keep_time
@@ -22,16 +22,19 @@ from driftbandits.live.session import Session
 from driftbandits.live.units import hash_of
 from driftbandits.store.answers import CHUNK, Answer, Answers
 from driftbandits.store.audit import AuditEntry, record
-from driftbandits.store.database import SILENT, Database
-from driftbandits.store.errors import BusyError, FencedError, LockedError, StoreError, StoreUnavailableError
-from driftbandits.store.experiments import Experiment, Redeclared, erase, redeclare
-from driftbandits.store.history import SNAPSHOT_EVERY, History, Snapshot
+from driftbandits.store.database import PATIENCE, Database
+from driftbandits.store.errors import BusyError, FencedError, LockedError, StoreUnavailableError
+from driftbandits.store.experiments import Experiment, Experiments, Redeclared, erase, redeclare
 from driftbandits.store.holder import is_dead, new_holder
+from driftbandits.store.locks import locked, locked_head, locking_at_once, until_unlocked
 from driftbandits.store.log import Log, past_retention
 from driftbandits.store.schema import answers as kept_answers
-from driftbandits.store.schema import changes, events, folded, notes, snapshots, views, writers
+from driftbandits.store.schema import changes, events, folded, notes, snapshots, writers
+from driftbandits.store.schema import views as kept_views
+from driftbandits.store.sessions import SNAPSHOT_EVERY, Sessions, Snapshot
+from driftbandits.store.views import SavedView, Views
 
-OWNED = (events, notes, changes, snapshots, folded, views, kept_answers)
+OWNED = (events, notes, changes, snapshots, folded, kept_views, kept_answers)
 """Tables of what belongs to an experiment."""
 ERASE_TRIES = 50
 """How often erasing a unit begins again because snapshots were saved, or old events erased, meanwhile."""
@@ -42,12 +45,6 @@ POSTGRES_ADVANCE = """
     UPDATE writers SET last_seq = new, lease_until = until
     FROM unnest(%s::int8[], %s::float8[], %s::int4[], %s::int8[], %s::int8[]) AS u(new, until, k, e, old)
     WHERE experiment = k AND epoch = e AND last_seq = old"""
-# Of the transaction that has locked a row, or changed it and not committed; while its client keeps the server waiting.
-END_FROZEN = text("""
-    SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
-    WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted
-    AND transactionid IN (SELECT xmax FROM writers WHERE experiment = ANY(:keys))
-    AND wait_event = 'ClientRead' AND state_change < clock_timestamp() - make_interval(secs => :silent)""")
 
 
 @dataclass(eq=False)
@@ -78,28 +75,63 @@ class Erased(NamedTuple):
     decisions: int
 
 
+class Left(NamedTuple):
+    """A writer that lets go, and what is to be saved of its Session and of its view, compressed, if anything is."""
+
+    writer: Writer
+    snapshot: Snapshot | None = None
+    view: SavedView | None = None
+
+
 class Writers:
     """Who may append to each log, and the appending."""
 
-    def __init__(self, database: Database, log: Log, history: History, answers: Answers, lease: float) -> None:
-        self._database, self._log, self._history, self._answers = database, log, history, answers
-        self._lease, self.holder = lease, new_holder()
+    def __init__(
+        self,
+        database: Database,
+        experiments: Experiments,
+        log: Log,
+        sessions: Sessions,
+        answers: Answers,
+        views: Views,
+        lease: float,
+    ) -> None:
+        self._database, self._experiments, self._log = database, experiments, log
+        self._sessions, self._answers, self._views = sessions, answers, views
+        self.lease, self.holder = lease, new_holder()
 
-    def acquire(self, experiment: Experiment, url: str | None) -> Writer:
-        """Raise the epoch, if no live process has a lease. LockedError, at once, while another transaction locks it."""
-        self._check_free(experiment.id, experiment)  # whoever has a lease is asked for no lock
-        with self._at_once(experiment.key) as (connection, head):
-            self._check_free(experiment.id, head)
-            self._take(connection, head, url)
-        return self._loaded(experiment, head)
+    def acquire(self, id: str, url: str | None = None, *, wait: float = PATIENCE) -> Writer:
+        """Become the experiment's writer; ``url`` tells others where to reach this process.
 
-    def reload(self, writer: Writer) -> Writer:
-        """Raise the epoch once more, so that nothing of the old one can still be on its way. LockedError as above."""
-        with self._at_once(writer.experiment.key) as (connection, head):
-            if head.epoch != writer.epoch:
-                raise _fenced([writer])
-            self._take(connection, head, head.url)
-        return self._loaded(writer.experiment, head)
+        BusyError while another holds it: until it releases, its lease runs out, or its process is found dead.
+        LockedError if another transaction had it locked for ``wait`` seconds, as one of a frozen process may.
+        """
+
+        def take() -> Writer:
+            experiment = self._experiments.get(id)
+            self._check_free(id, experiment)  # whoever has a lease is asked for no lock
+            with locking_at_once(self._database, experiment.key) as (connection, head):
+                self._check_free(id, head)
+                self._take(connection, head, url)
+            return self._loaded(experiment, head)
+
+        return until_unlocked(wait, take)
+
+    def reload(self, writer: Writer, *, wait: float = PATIENCE) -> Writer:
+        """Start again from the log, after an error left it unclear what is in there. FencedError if another took over.
+
+        The new writer takes the place of the old one, which can write no more: its epoch is raised, so nothing of it
+        can still be on its way. ``wait`` as in ``acquire``.
+        """
+
+        def take() -> Writer:
+            with locking_at_once(self._database, writer.experiment.key) as (connection, head):
+                if head.epoch != writer.epoch:
+                    raise _fenced([writer])
+                self._take(connection, head, head.url)
+            return self._loaded(writer.experiment, head)
+
+        return until_unlocked(wait, take)
 
     def _check_free(self, id: str, head: Row[Any] | Experiment) -> None:
         now = self._database.clock()
@@ -113,45 +145,16 @@ class Writers:
             )
 
     @contextmanager
-    def _at_once(self, key: int) -> Iterator[tuple[Connection, Row[Any]]]:
-        """A transaction that may become the writer, and where the log stands.
-
-        Whoever has locked that has no right to it any more. If it is frozen, the lock would last until it wakes up:
-        PostgreSQL ends its transaction, so that it can not commit when it does.
-        """
-        try:
-            with self._database.writing() as connection:
-                yield connection, _locked_head(connection, key, nowait=True)
-        except LockedError:
-            self._end_frozen([key])
-            raise
-
-    def _end_frozen(self, keys: Sequence[int]) -> None:
-        if self._database.is_postgres:
-            with suppress(StoreError), self._database.reading() as connection:  # those of other users it may not
-                connection.execute(END_FROZEN, {"keys": keys, "silent": SILENT})
-
-    @contextmanager
     def _telling_locked(self, moving: Sequence[Writer]) -> Iterator[None]:
         try:
             yield
         except LockedError as error:
-            error.ids = self._locked(moving)
+            keys = locked(self._database, [writer.experiment.key for writer in moving])
+            error.ids = [writer.experiment.id for writer in moving if writer.experiment.key in keys]
             raise
 
-    def _locked(self, moving: Sequence[Writer]) -> list[str]:
-        """Of which of these another transaction has locked the end of the log; on SQLite it is all or nothing."""
-        if not self._database.is_postgres:
-            return []
-        keys = [writer.experiment.key for writer in moving]
-        self._end_frozen(keys)
-        free = select(writers.c.experiment).where(writers.c.experiment.in_(keys)).with_for_update(skip_locked=True)
-        with self._database.writing() as connection:
-            unlocked = set(connection.execute(free).scalars())
-        return [writer.experiment.id for writer in moving if writer.experiment.key not in unlocked]
-
     def renew(self, held: Iterable[Writer]) -> list[Writer]:
-        """Prolong the leases, as far as they are ours; returns the other writers.
+        """Prolong the leases; return the writers that were taken over.
 
         A row that is locked is left as it is: others need not wait for it, and appending prolongs the lease too.
         """
@@ -168,10 +171,42 @@ class Writers:
                 mine |= {tuple(row) for row in found}
         return [writer for writer in asked if (writer.experiment.key, writer.epoch) not in mine]
 
+    def release(self, left: Writer | Sequence[Left]) -> None:
+        """Let others write, at once. A writer that was taken over has nothing to release, and that is no error.
+
+        Of many, each with what is to be saved of it, all is done in one transaction. If another transaction has locked
+        some and does not end, these are left to their leases.
+        """
+        left = [Left(left)] if isinstance(left, Writer) else left
+        taken = {each.writer: each.snapshot for each in left if each.snapshot is not None}
+        shown = {each.writer: each.view for each in left if each.view is not None}
+        ordered = sorted((each.writer for each in left), key=_by_key)
+        for skip_locked in (False, True):
+            try:
+                with self._database.writing() as connection:
+                    for first in range(0, len(ordered), CHUNK):
+                        mine = _still_writers(connection, ordered[first : first + CHUNK], skip_locked)
+                        keys = [writer.experiment.key for writer in mine]
+                        self._sessions.save(connection, {w.experiment.key: taken[w] for w in mine if w in taken})
+                        self._views.write(connection, {w.experiment.key: shown[w] for w in mine if w in shown})
+                        free = {"holder": None, "url": None, "lease_until": 0.0}
+                        connection.execute(update(writers).where(writers.c.experiment.in_(keys)).values(free))
+                return
+            except LockedError:
+                if skip_locked:
+                    raise
+
     def append(
-        self, batches: Iterable[tuple[Writer, Sequence[Event]]], kept: Iterable[tuple[Writer, Answer | AuditEntry]]
+        self,
+        batches: Iterable[tuple[Writer, Sequence[Event]]],
+        kept: Iterable[tuple[Writer, Answer | AuditEntry]] = (),
     ) -> None:
-        """Move the ends of logs from where their writers know them to be, and write; all of it or nothing."""
+        """Append events of many experiments, answers to idempotency keys and audit entries, in one transaction.
+
+        All is on disk when this returns. Otherwise FencedError names those that are no longer the writer, or
+        LockedError those that another transaction has locked, and nothing was written; or another StoreError: then
+        nothing is known, and ``reload`` finds out.
+        """
         grouped: dict[Writer, list[Event]] = {}
         for writer, fresh in batches:
             grouped.setdefault(writer, []).extend(fresh)
@@ -214,9 +249,13 @@ class Writers:
             writer.experiment = declared.get(writer, writer.experiment)
 
     def correct(
-        self, writer: Writer, corrections: Sequence[tuple[int, float | None]], audit: AuditEntry | None
+        self, writer: Writer, corrections: Sequence[tuple[int, float | None]], audit: AuditEntry | None = None
     ) -> Writer:
-        """Append corrections of closed Decisions, and fold the log anew."""
+        """Correct the rewards of closed Decisions, each with its step; None retracts one, as if it had never come.
+
+        The log keeps what was told first, and the correction. The Session is folded again, from a snapshot before the
+        first of these rewards; the new writer takes the place of the old one, which can write no more.
+        """
         session, name = writer.session, writer.experiment.id
         _check_at_rest(writer)
         closed = self._log.rewards(writer.experiment.key, (step for step, _ in corrections))
@@ -235,17 +274,22 @@ class Writers:
         self.append([(writer, corrected)], [(writer, audit)] if audit else [])
         return self.reload(writer)
 
-    def erase(self, writer: Writer, unit: str, audit: AuditEntry | None) -> Erased:
-        """Erase a unit from the log and from what was saved of it, and fold it anew."""
+    def erase(self, writer: Writer, unit: str, audit: AuditEntry | None = None) -> Erased:
+        """Erase what belongs to a unit: its hash and the metadata of its Decisions, in log, snapshots and memory.
+
+        The Decisions stay, with nobody's name, and so does what was learnt. The new writer takes the place of the old
+        one, which can write no more. Earlier exports, archives and backups are out of reach. The details of ``audit``
+        become the number of its Decisions.
+        """
         _check_at_rest(writer)
         key, hashed = writer.experiment.key, hash_of(unit, writer.experiment.secret())
         for _ in range(ERASE_TRIES):
-            saved = self._history.without(key, hashed)
+            saved = self._sessions.without(key, hashed)
             with self._database.writing() as connection:
-                head = _locked_head(connection, key)
+                head = locked_head(connection, key)
                 if head.epoch != writer.epoch:
                     raise _fenced([writer])
-                if not self._history.replace(connection, key, saved):
+                if not self._sessions.replace(connection, key, saved):
                     continue  # another was saved meanwhile, or old events were erased
                 this = notes.c.experiment == key, notes.c.unit == hashed
                 found = connection.execute(update(notes).where(*this).values(unit=None, metadata=None)).rowcount
@@ -258,11 +302,11 @@ class Writers:
             "was erased; try again"
         )
 
-    def delete(self, writer: Writer, audit: AuditEntry | None) -> None:
-        """Erase the experiment and all that belongs to it."""
+    def delete(self, writer: Writer, audit: AuditEntry | None = None) -> None:
+        """Erase the experiment and all its data, for ever. Its id may be used again."""
         key = writer.experiment.key
         with self._database.writing() as connection:
-            if _locked_head(connection, key).epoch != writer.epoch:
+            if locked_head(connection, key).epoch != writer.epoch:
                 raise _fenced([writer])
             for table in OWNED:
                 connection.execute(delete(table).where(table.c.experiment == key))
@@ -271,16 +315,27 @@ class Writers:
             erase(connection, key)
             record(connection, self._database.clock(), audit)
 
-    def snapshot(self, writer: Writer, taken: Snapshot) -> None:
-        """Save a snapshot, if the log holds what it is of."""
+    def save_snapshot(self, writer: Writer, taken: Snapshot | None = None) -> None:
+        """Save a snapshot: ``taken`` by ``writer.snapshot()`` at any time since, or else now.
+
+        FencedError unless the log holds what it is a snapshot of.
+        """
+        taken = taken or writer.snapshot()
         compressed = taken.compressed()
         with self._database.writing() as connection:
-            head = _locked_head(connection, writer.experiment.key)
+            head = locked_head(connection, writer.experiment.key)
             # In my own epoch what the log holds is what my memory did; beyond the log's end it is nothing yet.
             if head.epoch != writer.epoch or head.last_seq < taken.seq:
                 raise _fenced([writer])
-            self._history.save(connection, {writer.experiment.key: compressed})
+            self._sessions.save(connection, {writer.experiment.key: compressed})
         writer.saved = max(writer.saved, taken.seq)
+
+    def save_view(self, writer: Writer, view: SavedView) -> None:
+        """Save a view in place of the one before. One who is no longer the writer saves nothing."""
+        compressed = view.compressed()
+        with self._database.writing() as connection:
+            if _still_writers(connection, [writer]):
+                self._views.write(connection, {writer.experiment.key: compressed})
 
     def _take(self, connection: Connection, head: Row[Any], url: str | None) -> None:
         values = {"holder": self.holder, "url": url, "lease_until": self._lease_until()}
@@ -288,7 +343,7 @@ class Writers:
 
     def _loaded(self, experiment: Experiment, head: Row[Any]) -> Writer:
         """From the log as it was when the epoch became ours: from then on it is ours alone to append to."""
-        session, saved = self._history.session(experiment, head.last_seq)
+        session, saved = self._sessions.at(experiment, head.last_seq)
         session.journal = []
         wrong = keep_time(session, experiment.created)
         if wrong:
@@ -303,7 +358,7 @@ class Writers:
         return connection.exec_driver_sql(SQLITE_ADVANCE, list(heads)).rowcount
 
     def _lease_until(self) -> float:
-        return self._database.clock() + self._lease
+        return self._database.clock() + self.lease
 
 
 def _check_at_rest(writer: Writer) -> None:
@@ -311,10 +366,13 @@ def _check_at_rest(writer: Writer) -> None:
         raise InputError(f"{writer.experiment.id!r} has events that are not in the log yet: append them first")
 
 
-def _locked_head(connection: Connection, key: int, nowait: bool = False) -> Row[Any]:
-    """Where the log and its writer stand; no one else can change it before this transaction ends."""
-    mine = select(writers).where(writers.c.experiment == key)
-    return connection.execute(mine.with_for_update(nowait=nowait)).one()
+def _still_writers(connection: Connection, asked: Sequence[Writer], skip_locked: bool = False) -> list[Writer]:
+    """Those that are still the writers, locked."""
+    keys = [writer.experiment.key for writer in asked]
+    heads = select(writers.c.experiment, writers.c.epoch).where(writers.c.experiment.in_(keys))
+    found = connection.execute(heads.order_by(writers.c.experiment).with_for_update(skip_locked=skip_locked))
+    there = {tuple(row) for row in found}
+    return [writer for writer in asked if (writer.experiment.key, writer.epoch) in there]
 
 
 def _holds(connection: Connection, writer: Writer, count: int) -> bool:

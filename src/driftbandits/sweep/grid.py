@@ -16,7 +16,7 @@ from driftbandits.instances.noise import Bernoulli, Bounded, Gaussian
 from driftbandits.policies import POLICIES
 from driftbandits.sweep.cells import Cell, parameters_of
 from driftbandits.sweep.things import as_maker, is_file, labels_of
-from driftbandits.sweep.values import values_of
+from driftbandits.sweep.values import plain, values_of
 
 NOISES: dict[str, Callable[..., Any]] = {"gaussian": Gaussian, "bernoulli": Bernoulli, "bounded": Bounded}
 KINDS: dict[str, Mapping[str, Callable[..., Any]]] = {"policy": POLICIES, "instance": FAMILIES, "noise": NOISES}
@@ -243,7 +243,7 @@ def _chosen(declared: Declaration, kind: str, label: Any, homes: Mapping[str, Pa
         if parameter not in (kind, *parameters):
             message = f"{name} has no parameter {parameter!r}; {nearest(parameter, parameters)}"
             raise GridError((*home[:-1], parameter), message)
-    return _Chosen(kind, label, make, parameters, {key: value for key, value in fixed.items() if key != kind})
+    return _Chosen(kind, label, make, parameters, {key: plain(value) for key, value in fixed.items() if key != kind})
 
 
 def _arguments(one: _Chosen, given: Mapping[str, Any], columns: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from driftbandits._common.notebook import html_table, written
 from driftbandits._common.progress import step_bar
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies.registry import short_horizon
-from driftbandits.simulation.misfits import SNOOZING, misfit
+from driftbandits.simulation.misfits import SNOOZING, misfit, too_loud
 from driftbandits.simulation.requirements import check_fits
 from driftbandits.sweep import executors
 from driftbandits.sweep.blocks import Block
@@ -124,6 +124,7 @@ class Sweep:
                     noise = cell.make_noise()
                     kind = "policy"
                     check_fits(policy, instance, noise)
+                    unfit.append(too_loud(policy, instance, noise))
                 except (InputError, TypeError, ValueError, AttributeError) as error:
                     raise self._blamed(cell, kind, error) from error
                 horizons.append(horizon)

@@ -30,17 +30,27 @@ def values_of(given: Any) -> list[Any]:
     """
     if isinstance(given, Mapping):
         return _range(given)
-    if isinstance(given, (np.ndarray, range)):
-        given = np.asarray(given).tolist()
+    if isinstance(given, range):
+        given = list(given)
+    given = plain(given)
     if not isinstance(given, (list, tuple)):
         return [given]
-    values = list(given)
+    values = list(map(plain, given))
     if not values:
         raise InputError("is an empty list: with no value there is no cell")
     for at, value in enumerate(values):
         if any(_same(value, before) for before in values[:at]):
             raise InputError(f"lists {shown(value)} twice")
     return values
+
+
+def plain(value: Any) -> Any:
+    """An array as a list and a number of numpy as Python's: a file holds no others.
+
+    >>> plain(np.array([5, 9])), plain(np.float64(0.5)), plain("UCB1")
+    ([5, 9], 0.5, 'UCB1')
+    """
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _same(one: Any, other: Any) -> bool:

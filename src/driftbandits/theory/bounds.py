@@ -1,8 +1,9 @@
 """The paper's bounds on regret as numbers, with every constant written out. L is ln T throughout.
 
-They hold for both printed forms of SnoozeIt, ``original`` (Algorithm 1) and ``modified`` (Algorithm 2), with snoozes
-that end at whole steps. Every proof stands in docs/proofs.md, with what had to be mended in the paper's. Lemmas have
-the numbers that they have in the compiled paper, where lemmas and claims are counted together.
+They hold for both printed forms of SnoozeIt, ``original`` (Algorithm 1) and ``modified`` (Algorithm 2). Proofs, and the
+corrections to the paper's, are in docs/proofs.md. Lemmas have the numbers of the compiled paper, where lemmas and
+claims are counted together. Ends of snoozes are rounded down; the paper's condition t >= s rounds them up. This is our
+choice, and floor(x) below follows from it. It is no correction.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ from driftbandits.theory.bounds_beyond import constant_best_arm as constant_best
 from driftbandits.theory.bounds_beyond import snoozeit_k as snoozeit_k
 from driftbandits.theory.bounds_beyond import snoozeit_tight as snoozeit_tight
 from driftbandits.theory.bounds_beyond import undetected_jump as undetected_jump
+from driftbandits.theory.bounds_budget import budget_lower as budget_lower
+from driftbandits.theory.bounds_budget import budget_upper as budget_upper
+from driftbandits.theory.bounds_lower import MinimaxLower as MinimaxLower
+from driftbandits.theory.bounds_lower import minimax_lower as minimax_lower
 from driftbandits.theory.constants import C2, C3, C6, C7, C8
 from driftbandits.theory.gaps import detectable_gap, two_arms
-from driftbandits.theory.lower import block_length
 
 
 class InstanceBound(NamedTuple):
@@ -79,19 +83,6 @@ class MinimaxUpper(NamedTuple):
         return self.total
 
 
-class MinimaxLower(NamedTuple):
-    """Theorem 3, term by term; ``float()`` gives the total."""
-
-    total: float
-    per_block: float
-    blocks: int
-    block_length: float
-    """m, a whole number; infinite for delta = 0."""
-
-    def __float__(self) -> float:
-        return self.total
-
-
 class RegretPerStep(NamedTuple):
     """The two curves of appendix B over an episode's duration."""
 
@@ -107,10 +98,10 @@ def instance_dependent(means: Any, drift: float) -> InstanceBound:
     all of time, and the bound is at most 4 + 144 L / gap when the gap is constant.
 
     Corrected: the paper adds c7 once, though its proof needs it once a block; its m is not rounded up; its blocks
-    [(j-1) tau + 1, j tau] lose a step wherever tau is not whole; and it uses Lemma 4 (episodic regret) also where the
-    best arm changes, where that is false. The mended proof counts what each block costs: two active stretches of
-    72 L/lambda + 1 each, or, where the best arm changes within the block, ``crossed_block_regret``, which is far less.
-    ``drift`` must cover the instance's own drift.
+    [(j-1) tau + 1, j tau] lose a step wherever tau is not whole. It charges whole episodes to blocks, by Claim 8 (block
+    regret), which is false: see the wave in docs/proofs.md. The corrected proof counts what is paid within each block:
+    two active stretches of 72 L/lambda + 1 each, or ``crossed_block_regret`` if the best arm changes within the block,
+    which is far less. ``drift`` must cover the instance's own drift.
 
     >>> from driftbandits import instances
     >>> bound = instance_dependent(instances.separated(), 1 / 48_000)
@@ -139,10 +130,11 @@ def minimax_upper(horizon: int, drift: float) -> MinimaxUpper:
 
     Corrected: the horizon may cut the last snooze off, so the last episode need not last that long and pays
     6 sqrt(min(T, x) L) of its own, a term the paper leaves out: without it the bound would be 3 for delta = 0, where
-    it is 6 sqrt(T L) + 3. Corollary 1 lacks the 1 of the last episode, and x must be rounded down there. Algorithm 2's
-    episodes last tau - 2w + buf(2w) >= max(tau, buf(tau)) steps, so the bound is theirs too. Where the best arm changes
-    within an active phase, Lemma 4 (episodic regret) holds for each stretch between two changes, and
-    ``crossing_stretch_regret`` too: the smaller of both is below the rate above for every length of the stretch.
+    it is 6 sqrt(T L) + 3. Corollary 1 lacks the 1 of the last episode. (x is rounded down because we round the ends of
+    snoozes down.) Algorithm 2's episodes last tau - 2w + buf(2w) >= max(tau, buf(tau)) steps, so the bound is theirs
+    too. Where the best arm changes within an active phase, Lemma 4 (episodic regret) holds for each stretch between two
+    changes, and ``crossing_stretch_regret`` too: the smaller of both is below the rate above for every length of the
+    stretch.
 
     >>> bound = minimax_upper(162_755, 1 / 48_000)
     >>> round(bound.total), round(bound.all_steps), round(bound.last_episode), round(bound.episode_ends, 1)
@@ -157,51 +149,24 @@ def minimax_upper(horizon: int, drift: float) -> MinimaxUpper:
     return MinimaxUpper(total, per_step, T * per_step, last_episode, episode_ends, C8)
 
 
-def minimax_lower(horizon: int, drift: float) -> MinimaxLower:
-    """Theorem 3: for every policy some instance of drift delta costs it at least Omega(T delta^(1/3)). With constants,
-
-    floor(T/m) (sqrt(m) - 8/sqrt(m))/128, with blocks of m = ceil((2 delta)^(-2/3)) steps.
-
-    In each block the instance has a triangular bump of slope 1/(2 m^(3/2)) on whichever arm the policy prefers less.
-    For m <= 8 the block's bound is not positive, and for m > T (delta = 0 included) no block fits: then the total is 0,
-    which is true and says nothing. For 16 <= m <= T it is at least T delta^(1/3)/420.
-
-    Corrected: the paper has 1/64 where its own sum gives 1/128, and a whole T/m. Its last step concludes from
-    sqrt(m) >= (2 delta)^(-1/3), which bounds T/sqrt(m) from above; it needs m as small as the drift allows, so that
-    m < (2 delta)^(-2/3) + 1. An instance of the family ``lower_bound``, which draws each block's bump from three
-    cases, costs a third of this at least, averaged over seeds.
-
-    >>> bound = minimax_lower(162_755, 1 / 48_000)
-    >>> bound.block_length, bound.blocks, round(bound.per_block, 4), round(bound.total, 2)
-    (833, 195, 0.2233, 43.55)
-    """
-    T, drift = check_horizon(horizon), check_drift(drift)
-    if drift == 0:
-        return MinimaxLower(0.0, 0.0, 0, math.inf)
-    m = block_length(drift)
-    per_block = max(0.0, (math.sqrt(m) - 8 / math.sqrt(m)) / 128)
-    blocks = T // m
-    return MinimaxLower(blocks * per_block, per_block, blocks, m)
-
-
 def shortest_episode(horizon: int, drift: float) -> float:
     """Lemma 7 (episode size): every episode but the last lasts x = c3 delta^(-2/3) L^(1/3) steps, c3 = 2^(2/3).
 
     An episode lasts max(tau, buf(tau)) or longer, buf = (2/delta) sqrt(L/tau), which is least where the two are equal.
-    Since the end of a snooze is rounded down, read floor(x). For delta = 0 it is infinite: the first snooze never ends.
+    With our rounding an episode may last floor(x) steps only. For delta = 0 x is infinite: the first snooze never ends.
 
     >>> round(shortest_episode(162_755, 1 / 4_800), 2)
     1034.13
     """
     T, drift = check_horizon(horizon), check_drift(drift)
-    return C3 * (math.log(T) / drift**2) ** (1 / 3) if drift > 0 else math.inf
+    return C3 * math.log(T) ** (1 / 3) * drift ** (-2 / 3) if drift > 0 else math.inf
 
 
 def most_episodes(horizon: int, drift: float) -> float:
     """Corollary 1: SnoozeIt has at most T/floor(x) + 1 episodes, x the ``shortest_episode``.
 
-    Corrected: the paper lacks the 1, which stands for the last episode, as long as it may be; and snoozes end at whole
-    steps, so that an episode may last floor(x) steps only.
+    Corrected: the paper lacks the 1, for the last episode, which may be short. The floor is our rounding of the ends of
+    snoozes; with the paper's condition t >= s the bound is T/x + 1.
 
     >>> round(most_episodes(162_755, 1 / 4_800), 2), most_episodes(162_755, 0.0)
     (158.4, 1.0)
@@ -219,7 +184,8 @@ def episode_regret(active_length: Any, horizon: int) -> Any:
     does not change. The paper leaves this condition out. Its proof reads the regret of turns off the difference of the
     arms' sums; where the means cross, one arm's lead cancels the other's in that difference, but not in the regret. On
     the instance toggling(drift=1/4800, flat=1000, start=(0.6042, 0.3958)) the printed test never passes, and one
-    episode costs 12,735 where this formula says 8,386. ``active_length`` may be an array.
+    episode costs 12,735 where this formula says 8,386. On the wave of docs/proofs.md an episode's regret is linear in
+    its length, so no constant in place of 6 would do. ``active_length`` may be an array.
 
     >>> round(float(episode_regret(162_755, 162_755)))
     8386

@@ -82,7 +82,7 @@ def snoozeit_tight(horizon: int, drift: float) -> TightUpper:
     root = SEEN * math.sqrt(RHO / 2 * log_t)
     longest = min(float(T), (root / (2 * per_step)) ** 2) if per_step > 0 else float(T)
     last_episode = root * math.sqrt(longest) - per_step * longest
-    shortest = 1.5 * (3 / 8 * log_t / drift**2) ** (1 / 3) - 0.5 if drift > 0 else math.inf
+    shortest = 1.5 * (3 / 8 * log_t) ** (1 / 3) * drift ** (-2 / 3) - 0.5 if drift > 0 else math.inf
     episode_ends = T / max(1.0, shortest) + 1.0
     unequal_times, bad_event = drift * T / 2, 0.5
     total = T * per_step + last_episode + episode_ends + unequal_times + bad_event
@@ -92,14 +92,15 @@ def snoozeit_tight(horizon: int, drift: float) -> TightUpper:
 def snoozeit_k(horizon: int, drift: float, n_arms: int) -> ManyArmsUpper:
     """SnoozeItK's expected regret, whatever the instance of K arms with this drift limit, is O(T (K delta L)^(1/3)).
 
-    With A = sqrt(3 L)/(4 delta) and M = K (T/(A^(2/3) - 4) + 1), at most
+    With A = sqrt(3 L)/(4 delta) and M = K (T/max(1, A^(2/3) - 4) + 1), at most
 
     C sqrt(3 L) A^(-1/3) (T + 4 M)^(2/3) (K T + M)^(1/3) + 3 sqrt(3 L K min(T, K A^(2/3)))
         + 4 M + (M + K (K-1)/2 T/(2 A^2)^(1/3)) + delta K T + (K-1)/2,    C = 1.3046 (2.5 sqrt(2) + 0.5) = 5.26.
 
     The first term is 12.05 (K delta L)^(1/3) T as the drift gets small. The constant is not sharp. The order is that of
-    the budgeted problem's lower bound for V = delta T, but for L. For two arms, where SnoozeItK is SnoozeItTight,
-    ``snoozeit_tight`` says much more. For drift = 0 what is left is 3 sqrt(3 L K T) and a few steps for each arm.
+    the budgeted problem's lower bound for V = delta T, but for L. For A <= 8 the bound exceeds T. For two arms
+    SnoozeItK is SnoozeItTight, and ``snoozeit_tight`` is much smaller. For drift = 0, 3 sqrt(3 L K T) and a few steps
+    for each arm are left.
 
     >>> bound = snoozeit_k(10**7, 1e-8, 3)
     >>> round(bound.total), round(bound.pieces), round(bound.last_pieces), round(bound.events + bound.piece_ends)
@@ -108,14 +109,14 @@ def snoozeit_k(horizon: int, drift: float, n_arms: int) -> ManyArmsUpper:
     T, drift, K = check_horizon(horizon), check_drift(drift), check_whole("n_arms", n_arms, 2)
     log_t = math.log(T)
     unit = math.sqrt(RHO * log_t)
-    # A: a lead of half a radius of w pairs is worth A/sqrt(w) steps of snooze. For T = 1 nothing is ever compared.
+    # A: half a radius of w pairs allows a snooze of A/sqrt(w) steps. For T = 1 nothing is ever compared.
     allowance = unit / (4 * drift) if drift > 0 and T > 1 else math.inf
     shortest = max(1.0, allowance ** (2 / 3) - 4)
     M = K * (T / shortest + 1)
     cost = SPLIT * (SEEN * math.sqrt(2) + 0.5) * unit
     pieces = cost * allowance ** (-1 / 3) * (T + 4 * M) ** (2 / 3) * (K * T + M) ** (1 / 3)
     last_pieces = (SEEN + 0.5) * unit * math.sqrt(K * min(float(T), K * allowance ** (2 / 3)))
-    restarts = K * (K - 1) / 2 * T / (2 * allowance**2) ** (1 / 3)
+    restarts = K * (K - 1) / 2 * T / (2 ** (1 / 3) * allowance ** (2 / 3))
     piece_ends, events, unequal_times, bad_event = 4 * M, M + restarts, drift * K * T, (K - 1) / 2
     total = pieces + last_pieces + piece_ends + events + unequal_times + bad_event
     return ManyArmsUpper(total, pieces, last_pieces, piece_ends, events, unequal_times, bad_event)

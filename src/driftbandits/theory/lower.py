@@ -1,9 +1,9 @@
-"""Parts of the lower bound (Theorem 3): the distance of two coins, and two instances that are hard to tell apart."""
+"""Parts of the lower bounds: the divergence of two Bernoulli laws, and instances that are hard to tell apart."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,3 +70,39 @@ def block_pair(drift: float, arm: int = 0) -> tuple[Instance, Instance]:
     nu = Instance(means, name="nu")
     means[:, arm] += np.minimum(step, m - 1 - step) / (2 * m**1.5)
     return nu, Instance(means, name="nu'", drift=drift)
+
+
+def bump_regret(steps: int) -> float:
+    """(sqrt(m) - 8/sqrt(m))/128: what a block of m steps with a triangular bump costs any policy, at least.
+
+    The bump is on one of two arms, drawn by a fair coin. It has height 1/(2 sqrt(m)), as in ``block_pair``.
+
+    >>> round(bump_regret(833), 4)
+    0.2233
+    """
+    return (math.sqrt(steps) - 8 / math.sqrt(steps)) / 128
+
+
+class HiddenArm(NamedTuple):
+    """One of K arms, drawn at random, is better than the others by ``gap`` throughout; that costs ``regret``."""
+
+    gap: float
+    regret: float
+
+
+def hidden_arm(steps: int, n_arms: int = 2) -> HiddenArm:
+    """The regret of any policy in m steps in which one arm, drawn at random, is better by a gap that is hard to see.
+
+    The other K - 1 arms are Ber(1/2), and gap = (1 - 1/K)/2 sqrt(K/m). Lemma 9 (change of measure) and Pinsker give a
+    regret of at least gap m (1 - 1/K - sqrt(m kl/(2K))), kl = kl(1/2, 1/2 + gap). For K = 2 that is at least
+    sqrt(m)/14. If m is so small that the mean would exceed 1, the bound is 0.
+
+    >>> hidden_arm(10_000).gap, round(hidden_arm(10_000).regret, 3)
+    (0.0035355339059327377, 8.839)
+    """
+    other = 1 - 1 / n_arms
+    gap = other / 2 * math.sqrt(n_arms / steps)
+    if gap >= 0.5:
+        return HiddenArm(gap, 0.0)
+    shift = math.sqrt(steps * float(bernoulli_kl(0.5, 0.5 + gap)) / (2 * n_arms))
+    return HiddenArm(gap, max(0.0, gap * steps * (other - shift)))

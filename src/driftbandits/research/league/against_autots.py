@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from driftbandits.research.league.matches import ABRUPT, DRIFTING, KINDS, STATIONARY
+from driftbandits.research.league.report.content import Claim
 from driftbandits.research.league.verdicts import family_ratios, jackknife, mean_ratio, verdict_on
-from driftbandits.research.report.content import Claim
 
 if TYPE_CHECKING:
     import polars as pl

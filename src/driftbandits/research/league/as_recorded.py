@@ -12,8 +12,8 @@ from driftbandits.instances.recorded import ROWS_A_DAY
 from driftbandits.offline.recorded import play_recorded
 from driftbandits.policies import POLICIES
 from driftbandits.research.league.matches import LEFT_OUT, told
-from driftbandits.research.report.content import Section
-from driftbandits.research.report.parts import Settings, read_table, write_table
+from driftbandits.research.league.report.content import Section
+from driftbandits.research.league.report.parts import Settings, read_table, write_table
 
 if TYPE_CHECKING:
     import polars as pl

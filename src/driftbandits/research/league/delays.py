@@ -18,9 +18,9 @@ from driftbandits._common.versions import versions
 from driftbandits._compile.recipe import describe
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import DRIFTING, Match, matches
+from driftbandits.research.league.report.parts import Part, Settings, read_table, write_table
+from driftbandits.research.league.report.progress import progress
 from driftbandits.research.league.standings import LEAST
-from driftbandits.research.report.parts import Part, Settings, read_table, write_table
-from driftbandits.research.report.progress import progress
 from driftbandits.simulation.late import late_regret
 
 if TYPE_CHECKING:

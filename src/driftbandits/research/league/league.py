@@ -14,10 +14,10 @@ from driftbandits.research.league.delays import delay_standings, play_delays
 from driftbandits.research.league.page import compose, delay_drawing, shipped
 from driftbandits.research.league.play import play, run_table
 from driftbandits.research.league.quantiles import MANY_RUNS, play_quantiles
+from driftbandits.research.league.report.content import Content
+from driftbandits.research.league.report.page import write_report
+from driftbandits.research.league.report.parts import Settings
 from driftbandits.research.league.standings import against, mean_regrets, standings
-from driftbandits.research.report.content import Content
-from driftbandits.research.report.page import write_report
-from driftbandits.research.report.parts import Settings
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,7 +15,7 @@ from typing import Any
 
 from driftbandits._common.files import written_whole
 from driftbandits.research.league.league import League, league
-from driftbandits.research.report.content import Section
+from driftbandits.research.league.report.content import Section
 
 PICTURES = ("answer", "late")
 BEST = 4

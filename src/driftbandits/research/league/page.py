@@ -12,11 +12,11 @@ from driftbandits.research.league.as_recorded import recorded_section
 from driftbandits.research.league.delays import REFERENCE, delay_standings, plot_delays
 from driftbandits.research.league.figures import plot_ratios
 from driftbandits.research.league.matches import ABRUPT, DRIFTING, REAL, STATIONARY, matches
+from driftbandits.research.league.report.content import Claim, Content, Drawing, Page, Section
+from driftbandits.research.league.report.drawings import save_drawing
+from driftbandits.research.league.report.parts import Settings
 from driftbandits.research.league.standings import OURS, best_single, by_family, mean_regrets, published
 from driftbandits.research.league.verdicts import AUTO, judge
-from driftbandits.research.report.content import Claim, Content, Drawing, Page, Section
-from driftbandits.research.report.drawings import save_drawing
-from driftbandits.research.report.parts import Settings
 from driftbandits.simulation.detections import detection_table, plot_detections
 from driftbandits.simulation.result import Simulation
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from driftbandits._common.files import check_writable, remove_leftovers
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import ABRUPT, Match, matches, told
-from driftbandits.research.report.parts import Part, Settings
-from driftbandits.research.report.progress import progress
+from driftbandits.research.league.report.parts import Part, Settings
+from driftbandits.research.league.report.progress import progress
 from driftbandits.simulation.result import Simulation
 from driftbandits.simulation.simulate import simulate
 

@@ -15,8 +15,8 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.intervals import LEVEL
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import Match, matches
-from driftbandits.research.report.parts import Part, Settings
-from driftbandits.research.report.progress import progress
+from driftbandits.research.league.report.parts import Part, Settings
+from driftbandits.research.league.report.progress import progress
 from driftbandits.simulation.result import Simulation
 from driftbandits.simulation.simulate import simulate
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from driftbandits._common.intervals import t_quantile
 from driftbandits.research.league.matches import DRIFTING, STATIONARY, needs, told
+from driftbandits.research.league.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 from driftbandits.research.league.standings import (
     against,
     best_single,
@@ -18,7 +19,6 @@ from driftbandits.research.league.standings import (
     over_families,
     published,
 )
-from driftbandits.research.report.content import FAILS, HOLDS, UNDECIDED, Claim, Verdict
 
 if TYPE_CHECKING:
     import polars as pl

@@ -20,6 +20,7 @@ from driftbandits.service.core.metrics import Metrics
 from driftbandits.service.dashboard.summaries import summary_of
 from driftbandits.service.dashboard.view_snapshots import pack_view
 from driftbandits.store import Answer, AuditEntry, FencedError, LockedError, Store, StoreError
+from driftbandits.store.views import SavedView
 
 
 class Committer:
@@ -95,7 +96,8 @@ class Committer:
             if held.writer.snapshot_due:
                 # Taken now, the snapshot holds the events up to this commit and none after it.
                 packed, summary = pack_view(held.view), summary_of(held.view, held.session)
-                batch.snapshot, batch.view = held.writer.snapshot(), (held.view.seq, packed, summary)
+                batch.snapshot = held.writer.snapshot()
+                batch.view = SavedView(held.view.seq, packed, summary)
         if group:
             self._thread.submit(self._write, group)
 
@@ -110,13 +112,13 @@ class Committer:
             if batch.snapshot is not None and batch.view is not None and batch.error is None:
                 batch.held.writer.saved = batch.snapshot.seq  # when it fails: again later, the log alone is enough
                 with suppress(StoreError):
-                    self._store.snapshot(batch.held.writer, batch.snapshot)
-                    self._store.save_view(batch.held.writer, *batch.view)
+                    self._store.writers.save_snapshot(batch.held.writer, batch.snapshot)
+                    self._store.writers.save_view(batch.held.writer, batch.view)
 
     def _append(self, group: list[Batch]) -> None:
         while left := [batch for batch in group if batch.error is None]:
             try:
-                self._store.append(
+                self._store.writers.append(
                     [(batch.held.writer, batch.events) for batch in left],
                     [(batch.held.writer, each) for batch in left for each in batch.kept],
                 )

@@ -15,7 +15,8 @@ from driftbandits.store import Answer, AuditEntry, Writer
 
 if TYPE_CHECKING:
     from driftbandits.live.session import Session
-    from driftbandits.store.history import Snapshot
+    from driftbandits.store.sessions import Snapshot
+    from driftbandits.store.views import SavedView
 
 
 WARN_AT = 0.1
@@ -39,7 +40,7 @@ class Batch:
     kept: list[Answer | AuditEntry] = field(default_factory=list)
     waiting: list[asyncio.Future[None]] = field(default_factory=list)
     snapshot: Snapshot | None = None
-    view: tuple[int, bytes, str] | None = None
+    view: SavedView | None = None
     error: Exception | None = None
 
 

@@ -38,8 +38,8 @@ from driftbandits.store import (
 )
 from driftbandits.store.database import PATIENCE
 from driftbandits.store.experiments import check_id
-from driftbandits.store.leaving import Left
 from driftbandits.store.views import SavedView
+from driftbandits.store.writers import Left
 
 TOGETHER = 250
 """Experiments that are let go in one transaction; whoever asks for one of them again waits for that."""
@@ -76,7 +76,7 @@ class Holdings:
 
     def _add_gauges(self) -> None:
         gauge = self._metrics.gauge
-        gauge("lease_seconds", "How long a lease lasts.", lambda: self.store.lease)
+        gauge("lease_seconds", "How long a lease lasts.", lambda: self.store.writers.lease)
         gauge("lease_age_seconds", "Since leases were renewed.", lambda: time.monotonic() - self.leases.renewed)
         gauge("staged_experiments", "Experiments with events for the next commit.", self.committer.count_staged)
         gauge("waiting_requests", "Requests that wait for a commit.", self.committer.count_waiting)
@@ -153,7 +153,7 @@ class Holdings:
         """Correct rewards; requests to this experiment wait until all is learnt anew."""
         held = await self._at_rest(id)
         held.check_tells()
-        await self._fold_anew(held, lambda: self.store.correct(held.writer, corrections, audit))
+        await self._fold_anew(held, lambda: self.store.writers.correct(held.writer, corrections, audit))
 
     async def erase(self, id: str, unit: str, audit: AuditEntry) -> tuple[str, int]:
         """Erase a unit; returns what exports of before call it, and how many Decisions it had."""
@@ -161,7 +161,7 @@ class Holdings:
 
         def erase() -> Writer:
             nonlocal found
-            writer, name, decisions = self.store.erase(held.writer, unit, audit)
+            writer, name, decisions = self.store.writers.erase(held.writer, unit, audit)
             found = name, decisions
             return writer
 
@@ -188,7 +188,7 @@ class Holdings:
         held = await self._at_rest(id)
 
         def erase() -> None:
-            self.store.delete(held.writer, audit)
+            self.store.writers.delete(held.writer, audit)
             held.lost = True
 
         await self._by_itself(held, erase)
@@ -249,13 +249,13 @@ class Holdings:
         unclear = self._unclear.pop(id, None)
         if unclear is not None:
             try:
-                return self.store.reload(unclear, wait=0.0)
+                return self.store.writers.reload(unclear, wait=0.0)
             except FencedError:
                 pass  # another took over: it may be free again by now
             except BaseException:
                 self._unclear[id] = unclear
                 raise
-        return self.store.acquire(id, self.settings.url, wait=0.0)
+        return self.store.writers.acquire(id, self.settings.url, wait=0.0)
 
     # After commits
 
@@ -300,7 +300,7 @@ class Holdings:
         self._let_go(idle)
         if now - self._pruned > self.settings.keep_answers / 100:
             self._pruned = now
-            await self.in_thread(self.store.prune_answers, self.settings.keep_answers)
+            await self.in_thread(self.store.answers.prune, self.settings.keep_answers)
 
     def _lost(self, held: Held, writer: Writer) -> None:
         if held.writer is not writer or held.id in self._alone:
@@ -330,7 +330,7 @@ class Holdings:
     def _release(self, group: list[Held], until: float) -> None:
         left = [_left(held) if time.monotonic() < until else Left(held.writer) for held in group]
         try:
-            self.store.release(left)
+            self.store.writers.release(left)
         except StoreError as error:  # the logs are whole; the leases run out by themselves
             log.warning("not released", experiments=len(group), error=str(error))
 

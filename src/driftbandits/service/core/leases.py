@@ -29,14 +29,14 @@ class Leases:
         self._thread.join(1.0)  # a database that does not respond may take longer, and must not hold us up
 
     def _renew_for_ever(self) -> None:
-        while not self._ended.wait(self._store.lease / 3):
+        while not self._ended.wait(self._store.writers.lease / 3):
             self.renew()
 
     def renew(self) -> None:
         """Renew all, in this thread."""
         by_writer = {held.writer: held for held in self._held()}
         try:
-            taken = self._store.renew(by_writer)
+            taken = self._store.writers.renew(by_writer)
             self.renewed = time.monotonic()
         except StoreError as error:
             rarely("leases not renewed", error=str(error))

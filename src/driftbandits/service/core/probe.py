@@ -36,7 +36,7 @@ class Probe:
 
     def _try(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
-            self._store.try_to_write()
+            self._store.database.try_to_write()
             found = self._holdings.what_hangs(DEADLINE)
         except StoreError as error:
             found = f"the store: {error.reason or 'it cannot be written now'}"

@@ -43,7 +43,7 @@ class Retention:
     def prune(self) -> None:
         """Look at all, in this thread."""
         try:
-            kept = [each.id for each in self._store.experiments() if each.keep is not None]
+            kept = [each.id for each in self._store.experiments.all() if each.keep is not None]
         except DriftbanditsError as error:
             rarely("nothing erased", error=str(error))
             return
@@ -52,7 +52,7 @@ class Retention:
             if self._ended.is_set():
                 return
             try:
-                pruned = self._store.prune(id, self._archive, most=MOST)
+                pruned = self._store.retention.prune(id, self._archive, most=MOST)
             except (DriftbanditsError, OSError) as error:  # the archive may be full; then nothing is erased
                 rarely("nothing erased", experiment=id, error=str(error))
                 continue
@@ -61,7 +61,7 @@ class Retention:
             left = max(left, pruned.left)
         self.left = left
         if left:
-            date = time.strftime("%Y-%m-%d", time.gmtime(self._store.clock()))
+            date = time.strftime("%Y-%m-%d", time.gmtime(self._store.database.clock()))
             behind = f"{left / MOST:.1f} days of events are older than is kept, and one day is erased in an hour"
             way_out = "driftbandits store prune erases all at once; if the date is wrong, stop and set the clock"
             log.warning("erasing is behind", left=behind, date=date, way_out=way_out)

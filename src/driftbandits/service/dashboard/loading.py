@@ -18,10 +18,10 @@ CHUNK = 10_000
 
 def open_view(store: Store, writer: Writer) -> View:
     """A View of all events in the log, unless there are too many to read."""
-    view = _stored(store, writer) or View(store.start(writer.experiment.id), writer.experiment.drift)
+    view = _stored(store, writer) or View(store.sessions.start(writer.experiment), writer.experiment.drift)
     if not 0 <= writer.seq - view.seq <= MOST_BEHIND:
         return View(writer.session, writer.experiment.drift)
-    events = store.amended(writer.experiment.id, view.seq, writer.seq)
+    events = store.history.amended(writer.experiment.id, view.seq, writer.seq)
     for chunk in _chunks(events):
         view.apply(chunk, None)
     view.apply([], writer.session)
@@ -29,13 +29,13 @@ def open_view(store: Store, writer: Writer) -> View:
 
 
 def _stored(store: Store, writer: Writer) -> View | None:
-    data = store.view(writer.experiment.id)
+    data = store.views.find(writer.experiment.id)
     try:
         view = None if data is None else unpack_view(data, writer.session, writer.experiment.drift)
     except InputError:
         return None  # of another version
     id = writer.experiment.id
-    if view and view.seq < max(store.last_correction(id), store.experiment(id).folded):
+    if view and view.seq < max(store.history.last_correction(id), store.experiments.get(id).folded):
         return None  # it may have counted the wrong reward, or what it has not seen was erased
     return view
 

@@ -82,7 +82,7 @@ class Overview:
         return Rows(rows, len(found) > MOST)
 
     def _look(self, only: Only) -> tuple[list[Experiment], dict[str, str]]:
-        return self._store.experiments("", MOST + 1, only), self._store.summaries()
+        return self._store.experiments.all("", MOST + 1, only), self._store.views.summaries()
 
     async def _sum_up(self) -> dict[str, tuple[Held, int, str]]:
         """Of what is in memory; what did not change since the last time is not looked at again."""

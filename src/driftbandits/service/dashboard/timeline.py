@@ -17,7 +17,7 @@ from driftbandits.live.decisions import (
 from driftbandits.service.dashboard.numbers import number_or_none
 from driftbandits.service.dashboard.views import View
 from driftbandits.store import Experiment, Store
-from driftbandits.store.audit import Deed
+from driftbandits.store.audit import AuditRecord
 
 MOST = 200
 """Entries, the newest, besides corrections."""
@@ -38,13 +38,14 @@ Entry = dict[str, Any]
 
 def timeline(store: Store, id: str, alarms: list[Entry], with_names: bool) -> list[Entry]:
     """Entries with ``time``, ``kind`` and what belongs to it, oldest first; ``who`` where names may be shown."""
-    experiment, deeds = store.experiment(id), store.deeds_to(id, READ, MOST)
-    found = _logged(experiment, store.changes(id, MOST))
+    experiment = store.experiments.get(id)
+    deeds = store.audit.of(id, READ, experiment.created, MOST)
+    found = _logged(experiment, store.history.changes(id, MOST))
     for entry in found:
         entry["who"] = _who(entry, deeds)
     found += [each for deed in deeds if (each := _noted(deed))]
     found = sorted(found + alarms, key=_place)[-MOST:]
-    corrected = store.corrections_by_day(id, DAYS)
+    corrected = store.history.corrections_by_day(id, DAYS)
     found += [{"time": round(time, 3), "kind": "corrected", "count": count} for count, time in corrected]
     found.sort(key=_place)
     return found if with_names else [{name: entry[name] for name in entry if name != "who"} for entry in found]
@@ -90,14 +91,14 @@ def _logged(experiment: Experiment, events: list[Event]) -> list[Entry]:
     return found
 
 
-def _who(entry: Entry, deeds: list[Deed]) -> str | None:
+def _who(entry: Entry, deeds: list[AuditRecord]) -> str | None:
     """Who is noted to have done that at about that time."""
     did = CAUSED_BY.get(entry["kind"], "changed arms")
     near = [deed for deed in deeds if deed.did == did and abs(deed.time - entry["time"]) <= APART]
     return min(near, key=lambda deed: abs(deed.time - entry["time"])).who if near else None
 
 
-def _noted(deed: Deed) -> Entry | None:
+def _noted(deed: AuditRecord) -> Entry | None:
     entry: Entry = {"time": round(deed.time, 3), "who": deed.who}
     if deed.did in NOTED:
         return entry | {"kind": NOTED[deed.did]}

@@ -40,8 +40,8 @@ def unpack_view(data: bytes, session: Session, drift: float | None = None) -> Vi
     try:
         for name in PLAIN:
             setattr(view, name, header[name])
-        view.changes, view.rewarded = header.get("changes", 0), header.get("rewarded")
-        view.late = header.get("late", view.late)
+        view.changes, view.rewarded = header["changes"], header["rewarded"]
+        view.late = header["late"]
         view.decisions = [None if each is None else Seen(*each) for each in header["decisions"]]
         view.snoozed = tuple(Snooze(*snooze) for snooze in header["snoozed"])
         view.open = {each[0]: Asked(*each) for each in header["open"]}

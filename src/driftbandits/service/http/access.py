@@ -52,13 +52,13 @@ def first_token(settings: Settings, store: Store) -> str | None:
     if settings.auth is False or _has_tokens(store):
         return None
     name = f"first-{secrets.token_hex(3)}"
-    return store.add_token(
+    return store.tokens.add(
         name, "admin", audit=AuditEntry("first start", "token created", None, {"name": name, "scope": "admin"})
     )
 
 
 def _has_tokens(store: Store) -> bool:
-    return any(token.revoked is None for token in store.tokens())
+    return any(token.revoked is None for token in store.tokens.all())
 
 
 class Access:
@@ -114,7 +114,7 @@ class Access:
             raise NoTokenError("this needs a token: send the header 'Authorization: Bearer TOKEN'")
         token = None
         if SECRET.fullmatch(secret):
-            token = await self._holdings.in_thread(self._holdings.store.token, secret)
+            token = await self._holdings.in_thread(self._holdings.store.tokens.find, secret)
         if token is None:
             self._known.pop(digest, None)
             raise NoTokenError(

@@ -67,7 +67,7 @@ class Answers:
         while self._asked:
             asked, self._asked = self._asked, {}
             try:
-                found = await self._holdings.in_thread(self._holdings.store.answers, list(asked))
+                found = await self._holdings.in_thread(self._holdings.store.answers.find, list(asked))
             except Exception as error:
                 for future in asked.values():
                     if not future.done():

@@ -134,7 +134,7 @@ async def explain(
     step = step_of(decision, experiment)
     if step is None:
         raise UnknownDecisionError(f"there is no Decision {decision!r} in {experiment!r}")
-    return (await service.holdings.slowly(service.store.explain, experiment, step)).as_dict()
+    return (await service.holdings.slowly(service.store.history.explain, experiment, step)).as_dict()
 
 
 async def _perform(
@@ -151,7 +151,7 @@ async def _perform(
 
 
 def _take(service: Service, held: Held, rewards: Sequence[Pair], known: dict[int, Outcome]) -> list[Outcome]:
-    outcomes = held.session.tell_many(rewards)
+    outcomes = held.session._tell(rewards)
     for index, outcome in known.items():
         outcomes[index] = outcome
     service.metrics.count_tells(outcomes)
@@ -172,7 +172,7 @@ async def _forgotten(service: Service, request: Request, rewards: Sequence[Pair]
                 asked[index] = step, reward
     if not asked:
         return {}
-    found = await service.holdings.slowly(service.store.outcomes, id, list(asked.values()))
+    found = await service.holdings.slowly(service.store.history.outcomes, id, list(asked.values()))
     return dict(zip(asked, found, strict=True))
 
 

@@ -81,7 +81,7 @@ async def list_experiments(
     service = await admit(request, "read", "")
     token: Token | None = request.scope["token"]
     only = None if token is None else token.experiments
-    found = await service.holdings.in_thread(service.store.experiments, after.replace("\0", ""), limit + 1, only)
+    found = await service.holdings.in_thread(service.store.experiments.all, after.replace("\0", ""), limit + 1, only)
     shown = [show(service, each) for each in found[:limit]]
     return models.Experiments(experiments=shown, next=found[limit - 1].id if len(found) > limit else None)
 
@@ -117,7 +117,9 @@ async def change_experiment(request: Request, experiment: models.Id, changes: mo
         await service.holdings.durably(held, work, lambda _: audit, heavy="policy" in live)
     if described:
         audit = audited(request, "changed", experiment, described)
-        await service.holdings.in_thread(partial(service.store.describe, experiment, **described, audit=audit))
+        await service.holdings.in_thread(
+            partial(service.store.experiments.update, experiment, **described, audit=audit)
+        )
         held.writer.experiment = replace(held.writer.experiment, **described)
         if "drift" in given:
             held.view.watch(given["drift"])
@@ -259,14 +261,14 @@ async def list_deeds(
 ) -> list[models.Deed]:
     """Who created, changed, corrected, paused, archived, erased or deleted what."""
     service = await admit(request, "admin")
-    found = await service.holdings.in_thread(service.store.deeds, after, limit)
+    found = await service.holdings.in_thread(service.store.audit.entries, after, limit)
     return [models.Deed(**deed._asdict()) for deed in found]
 
 
 async def _set_status(request: Request, id: str, status: str) -> models.Experiment:
     service = await admit(request, "admin")
     held = await service.holdings.get(id)  # only the service that makes its Decisions can stop them
-    await service.holdings.in_thread(service.store.set_status, id, status, audited(request, status, id))
+    await service.holdings.in_thread(service.store.experiments.set_status, id, status, audited(request, status, id))
     held.status = status
     return show(service, await _stored(service, id))
 
@@ -276,7 +278,7 @@ async def _stored(service: Service, id: str) -> Stored:
         check_id(id)
     except InputError:
         raise UnknownExperimentError(f"there is no experiment {id!r}") from None
-    return await service.holdings.in_thread(service.store.experiment, id)
+    return await service.holdings.in_thread(service.store.experiments.get, id)
 
 
 def show(service: Service, stored: Stored) -> models.Experiment:

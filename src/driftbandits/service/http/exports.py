@@ -93,7 +93,7 @@ class Exports:
 
     def _write(self, id: str, format: str, since: int, pipe: Pipe) -> None:
         try:
-            self._store.stream(id, format, cast("IO[bytes]", pipe), since, pipe.wait)
+            self._store.history.stream(id, format, cast("IO[bytes]", pipe), since, pipe.wait)
         except BrokenPipeError:
             pass  # nobody reads it any more
         finally:

@@ -1,0 +1,1 @@
+"""The report: templates with all its prose, figures, and what turns both into one page."""

@@ -1,0 +1,1 @@
+"""How the league's resumable report is made: parts, content, typesetting, one HTML page."""

@@ -1,1 +1,0 @@
-"""How a resumable report is made: parts, content, typesetting, one HTML page."""

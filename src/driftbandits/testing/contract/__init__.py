@@ -1,1 +1,0 @@
-"""The tests of ``StoreContract``, a file for each subject."""
