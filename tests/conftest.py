@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import postgres
-from driftbandits._compile import entries
+from driftbandits._numba import entries
 
 gc.disable()  # until all tests are imported
 pytest_plugins = ["comparison", "interpreting", "pages", "scheduling"]

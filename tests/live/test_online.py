@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits._compile.player import AHEAD
+from driftbandits._numba.player import AHEAD
 from driftbandits.simulation.engine import OWN, stream
 from driftbandits.simulation.trajectory import trajectory
 from stubborn import Stubborn

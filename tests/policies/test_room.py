@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits._compile.player import AHEAD, Player
+from driftbandits._numba.player import AHEAD, Player
 from driftbandits.policies._parts.pair_windows import most_points, push_waiting
 from driftbandits.testing.policies import play_stream, reward_streams
 from lively import lively

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 import naive_studies
-from driftbandits._compile.player import Player
+from driftbandits._numba.player import Player
 from driftbandits.policies import make_policy
 from driftbandits.research.studies.new_arm import new_arm_comes, new_arm_regret
 from driftbandits.simulation.changing import first_arms, play_steps

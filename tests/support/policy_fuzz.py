@@ -157,7 +157,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 
 def outcome(mode: str, play: Callable[[], Any]) -> tuple[str, Any]:
     """What came of it; of a policy's failure, which kernel and step. Anything but an InputError is a bug."""
-    with mock.patch("driftbandits._compile.player.usual_mode", return_value=mode):
+    with mock.patch("driftbandits._numba.player.usual_mode", return_value=mode):
         try:
             return "played", play()
         except db.PolicyError as error:

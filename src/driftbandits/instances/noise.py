@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from driftbandits._common.checks import is_number, shown
-from driftbandits._compile.kernels import Compiled, is_ours
-from driftbandits._compile.verbs import check_call
+from driftbandits._numba.compiled import Compiled, is_ours
+from driftbandits._numba.verbs import check_call
 from driftbandits.errors import InputError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftbandits._compile.recipe import plain, rich
+from driftbandits._numba.recipe import plain, rich
 from driftbandits.errors import InputError
 from driftbandits.instances import FAMILIES, Instance
 

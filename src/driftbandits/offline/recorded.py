@@ -16,7 +16,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole, shown
 from driftbandits._common.threads import GoOn, cores, in_threads
-from driftbandits._compile.player import Player
+from driftbandits._numba.player import Player
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian

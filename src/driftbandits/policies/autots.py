@@ -9,8 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._compile.kernels import kernel
-from driftbandits._compile.lowlevel import workspace
+from driftbandits._numba.workspace import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
 from driftbandits.policies._parts.filters import chance, cut_back, merged, student, total
 from driftbandits.policies._parts.largest import keep_largest
@@ -198,7 +197,6 @@ def _steady_gain(walk: float) -> float:
     return (math.sqrt(walk * (walk + 4.0)) - walk) / 2.0
 
 
-@kernel
 def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> int:
     """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own.
 
@@ -214,7 +212,6 @@ def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> i
     return FILTERS - 1
 
 
-@kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier."""
     run, mine, part = state.run[0], state.arms[arm], workspace(ROOM)
@@ -229,7 +226,6 @@ def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     return learnt
 
 
-@kernel
 def _center(mean: Array, weight: Array, part: Array) -> float:
     """The mean of an arm's filters by weight."""
     for j in range(len(mean)):
@@ -237,7 +233,6 @@ def _center(mean: Array, weight: Array, part: Array) -> float:
     return total(part, MEAN, FILTERS)
 
 
-@kernel
 def _width(mean: Array, spread: Array, weight: Array, part: Array, center: float, precision: float) -> float:
     """The variance of an arm's filters together."""
     for j in range(len(mean)):
@@ -246,7 +241,6 @@ def _width(mean: Array, spread: Array, weight: Array, part: Array, center: float
     return total(part, SPREAD, FILTERS)
 
 
-@kernel
 def _predict(
     state: AutoTSState, arm: int, part: Array, center: float, width: float, precision: float, reward: float
 ) -> None:
@@ -271,14 +265,12 @@ def _predict(
         part[SQUARE + j] = before * (error * error * scale)
 
 
-@kernel
 def _take_over(mean: Array, spread: Array, part: Array) -> None:
     for j in range(len(mean)):
         mean[j] = part[MEAN + j]
         spread[j] = part[SPREAD + j]
 
 
-@kernel
 def _weigh(weight: Array, pool: Array, prior: Array, part: Array, switching: float) -> None:
     """Weights, and those of the pool, sum to one again; the pool's move back to the prior."""
     own, others = 1.0 / total(part, WEIGHT, FILTERS), (1.0 - switching) / total(part, SHARED, FILTERS)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.bank import (
     FILTERS,
     FORGOTTEN,
@@ -267,7 +266,6 @@ def _choose(state: AutoUCBState) -> None:
     find_lead(state.run[0], state.arms)
 
 
-@kernel
 def _best(arms: Records) -> int:
     """The arm with the highest index; one that was never pulled before all others; none that is off.
 
@@ -285,7 +283,6 @@ def _best(arms: Records) -> int:
     return best
 
 
-@kernel
 def _shake_all(state: AutoUCBState) -> None:
     """Means have jumped: every arm forgets half of what it knows, and all indices are computed anew."""
     state.run[0].rival = np.inf
@@ -296,7 +293,6 @@ def _shake_all(state: AutoUCBState) -> None:
             arm.index = _index(state, index)
 
 
-@kernel
 def _draw(state: AutoUCBState, rng: np.random.Generator) -> int:
     """The arm with the largest draw: of a filter by weight, and of a mean from it."""
     run, shared = state.run[0], state.shared
@@ -325,7 +321,6 @@ def _draw(state: AutoUCBState, rng: np.random.Generator) -> int:
     return best
 
 
-@kernel
 def _index(state: AutoUCBState, arm: int) -> float:
     """The bound of an arm at the next step: that of its filters by weight, or a higher one if a look is due."""
     run, mine, row, shared = state.run[0], state.arms[arm], state.bank[arm], state.shared
@@ -366,7 +361,6 @@ def _index(state: AutoUCBState, arm: int) -> float:
     return bound  # type: ignore[no-any-return]
 
 
-@kernel
 def _best_draw(run: Any, row: Array, shared: Array, draws: float, switched: float) -> float:
     """How far the best of so many draws would have reached, each from a filter by weight, since the last pull."""
     best = -np.inf
@@ -383,7 +377,6 @@ def _best_draw(run: Any, row: Array, shared: Array, draws: float, switched: floa
     return run.low + (run.high - run.low) * best if run.coin and best > -np.inf else best
 
 
-@kernel
 def _center_ahead(run: Any, row: Array, shared: Array, switched: float) -> float:
     """The mean of an arm's filters by weight, of the means that ``_index`` has left in ``shared``."""
     for j in range(2 * half(row)):
@@ -393,7 +386,6 @@ def _center_ahead(run: Any, row: Array, shared: Array, switched: float) -> float
     return run.low + (run.high - run.low) * center if run.coin else center
 
 
-@kernel
 def coin_bound(p: float, square: float) -> float:
     """The largest x with (x - p)^2 = square (p (1 - p)/3 + 2 x (1 - x)/3): a quantile of a coin's probability."""
     third = square / 3.0

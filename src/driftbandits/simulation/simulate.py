@@ -15,7 +15,7 @@ from driftbandits._common.checks import check_flag, check_path, check_seed, chec
 from driftbandits._common.files import check_writable
 from driftbandits._common.threads import cores
 from driftbandits._common.versions import versions
-from driftbandits._compile.recipe import with_homes
+from driftbandits._numba.recipe import with_homes
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_seed, check_whole
-from driftbandits._compile.player import Player, usual_mode
+from driftbandits._numba.player import Player, usual_mode
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Noise, check_noise

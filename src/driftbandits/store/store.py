@@ -11,7 +11,7 @@ from types import EllipsisType
 from typing import IO, Any, Self
 
 from driftbandits._common.checks import check_between, check_path, check_whole, shown
-from driftbandits._compile.recipe import describe
+from driftbandits._numba.recipe import describe
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import Event, Outcome, Settled, Told
 from driftbandits.live.explanation import Explanation

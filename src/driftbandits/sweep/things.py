@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from driftbandits._common.checks import shown
-from driftbandits._compile.kernels import Compiled
-from driftbandits._compile.recipe import describe
-from driftbandits._compile.verbs import check_verbs
+from driftbandits._numba.compiled import Compiled
+from driftbandits._numba.recipe import describe
+from driftbandits._numba.verbs import check_verbs
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Noise

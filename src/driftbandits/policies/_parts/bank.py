@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.filters import chance, cut_back, merged, student, total
 from driftbandits.policies._parts.learnt_noise import MEMORY, switched_share
 
@@ -55,14 +54,12 @@ def new_bank(n_arms: int) -> tuple[Array, Array]:
     return bank, shared
 
 
-@kernel
 def half(row: Array) -> int:
     """The number of walks, which is that of slopes: 8. A length that the compiler knows it unrolls, filter by filter;
     one that it reads from the row it leaves a loop, and computes four filters at a time."""
     return len(row) // (ROW // WALKS)
 
 
-@kernel
 def first_reward(row: Array, shared: Array, reward: float) -> None:
     """All filters of an arm begin at its first reward."""
     for j in range(2 * half(row)):
@@ -72,7 +69,6 @@ def first_reward(row: Array, shared: Array, reward: float) -> None:
         row[STEEP + i] = shared[RATE + i]
 
 
-@kernel
 def look_ahead(row: Array, shared: Array, away: float, out: Array) -> None:
     """Mean and variance of every filter ``away`` steps after the arm's last pull, at the start of ``out``."""
     for j in range(half(row)):
@@ -82,7 +78,6 @@ def look_ahead(row: Array, shared: Array, away: float, out: Array) -> None:
         out[MEAN + WALKS + i], out[SPREAD + WALKS + i] = slope_ahead(row, shared, away, i)
 
 
-@kernel
 def slope_ahead(row: Array, shared: Array, away: float, i: int) -> tuple[float, float]:
     """Mean and variance of slope ``i``, ``away`` steps after the arm's last pull."""
     x = away * shared[FADING + i]
@@ -96,7 +91,6 @@ def slope_ahead(row: Array, shared: Array, away: float, i: int) -> tuple[float, 
     )
 
 
-@kernel
 def _age(row: Array, shared: Array, away: float) -> None:
     """All filters, ``away`` steps on."""
     for j in range(half(row)):
@@ -115,7 +109,6 @@ def _age(row: Array, shared: Array, away: float) -> None:
         row[STEEP + i] = kept * kept * (steep + rate * (x + h) * (2.0 + x + h))
 
 
-@kernel
 def _center(row: Array, shared: Array) -> float:
     """The mean of an arm's filters by weight."""
     for j in range(2 * half(row)):
@@ -123,7 +116,6 @@ def _center(row: Array, shared: Array) -> float:
     return total(shared, PART, FILTERS)
 
 
-@kernel
 def _width(row: Array, shared: Array, center: float, precision: float) -> float:
     """The variance of an arm's filters together."""
     for j in range(2 * half(row)):
@@ -132,7 +124,6 @@ def _width(row: Array, shared: Array, center: float, precision: float) -> float:
     return total(shared, PART, FILTERS)
 
 
-@kernel
 def learn(run: Any, mine: Any, row: Array, shared: Array, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier.
 
@@ -154,7 +145,6 @@ def learn(run: Any, mine: Any, row: Array, shared: Array, reward: float) -> floa
     return learnt
 
 
-@kernel
 def shake(run: Any, mine: Any, row: Array, shared: Array) -> None:
     """After an alarm: an arm gives half of its weights to the watch's, and what comes with them is less certain."""
     center = _center(row, shared)
@@ -167,7 +157,6 @@ def shake(run: Any, mine: Any, row: Array, shared: Array) -> None:
         shared[POOL + j] = shared[VARIANCE + j]
 
 
-@kernel
 def fast_share(shared: Array) -> float:
     """What fast walks weigh in the watch."""
     share = 0.0
@@ -176,7 +165,6 @@ def fast_share(shared: Array) -> float:
     return share
 
 
-@kernel
 def _receive(row: Array, shared: Array, switched: float, center: float, width: float, precision: float) -> None:
     """Give a share of the weights to the pool's; what receives weight is merged with what comes with it."""
     for j in range(2 * half(row)):
@@ -198,7 +186,6 @@ def _receive(row: Array, shared: Array, switched: float, center: float, width: f
         row[CROSS + i] *= kept
 
 
-@kernel
 def _predict(run: Any, row: Array, shared: Array, reward: float, precision: float) -> None:
     """Every filter learns, but for its slope, and weights are multiplied by the densities.
 
@@ -220,7 +207,6 @@ def _predict(run: Any, row: Array, shared: Array, reward: float, precision: floa
         shared[PART + j] = weight * (error * error * scale)
 
 
-@kernel
 def _follow_slopes(row: Array, shared: Array) -> None:
     """Slopes and their covariances learn from the error of the mean."""
     for i in range(half(row)):
@@ -231,7 +217,6 @@ def _follow_slopes(row: Array, shared: Array) -> None:
         row[CROSS + i] = gain
 
 
-@kernel
 def _weigh(row: Array, shared: Array, switching: float, hazard: float) -> None:
     """Weights sum to one again; the pool's move back to the prior, and none of the watch's gets below ``hazard``."""
     for j in range(half(row)):

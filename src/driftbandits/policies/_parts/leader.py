@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.learnt_noise import arm_noise
 from driftbandits.policies.base import Records
 
@@ -25,7 +24,6 @@ LEADER = {"lead": "i8", "rival": "f8"}
 COSTS = {"center": "f8", "spent": "f8", "led": "i8"}
 
 
-@kernel
 def follow_lead(run: Any, arms: Records, pulled: int, other: int) -> None:
     """Which arm leads after the means of two were computed anew; all are looked at only if it may be another one."""
     for index in (pulled, other):
@@ -35,7 +33,6 @@ def follow_lead(run: Any, arms: Records, pulled: int, other: int) -> None:
         find_lead(run, arms)
 
 
-@kernel
 def find_lead(run: Any, arms: Records) -> None:
     """The arm with the highest mean of those that are on, and a ``rival`` that no other's mean is above.
 
@@ -52,7 +49,6 @@ def find_lead(run: Any, arms: Records) -> None:
     run.lead, run.rival = lead, rival if top > -np.inf else np.inf
 
 
-@kernel
 def cost_of_pull(run: Any, mine: Any, lead: Any) -> float:
     """What a pull of an arm costs while another one leads, in deviations of the noise; 0 if nothing is known of it."""
     noise = arm_noise(run, mine)
@@ -60,7 +56,6 @@ def cost_of_pull(run: Any, mine: Any, lead: Any) -> float:
     return cost if 0.0 < cost < np.inf else 0.0
 
 
-@kernel
 def rarity(run: Any, mine: Any) -> float:
     """How many times more rarely an arm is looked at because of what it cost, ``run.rarely`` at most.
 

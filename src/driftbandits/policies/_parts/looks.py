@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.learnt_noise import arm_noise
 
 SOONEST, NEAR = 40.0, 0.012
@@ -23,7 +22,6 @@ LOOKS = {"near": "f8", "rise": "f8"}
 HOPES = {"hope": "f8"}
 
 
-@kernel
 def look_is_due(run: Any, mine: Any, lead: Any, still: float, steps: int) -> bool:
     """Whether an arm is looked at again because it lies so close below the leader that a look costs little.
 
@@ -36,7 +34,6 @@ def look_is_due(run: Any, mine: Any, lead: Any, still: float, steps: int) -> boo
     return noise > 0.0 and (away - SOONEST) * noise > gap * gap
 
 
-@kernel
 def hope_after(run: Any, mine: Any, lead: Any, reward: float) -> float:
     """What is hoped of an arm after a reward while another one leads: while it is above 0, the arm is pulled on.
 

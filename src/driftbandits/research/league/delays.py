@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from driftbandits._common import plotting as figures
 from driftbandits._common.versions import versions
-from driftbandits._compile.recipe import describe
+from driftbandits._numba.recipe import describe
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.research.league.matches import DRIFTING, Match, matches
 from driftbandits.research.league.standings import LEAST

@@ -11,7 +11,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_horizon, check_whole
 from driftbandits._common.intervals import share_interval
-from driftbandits._compile.kernels import kernel, loop
+from driftbandits._numba.compiled import loop
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, stationary
 from driftbandits.instances.base import check_always_there
@@ -130,7 +130,7 @@ def largest_ratio(sums: Array, known: float) -> float:
     return best
 
 
-@kernel
+@loop
 def _extremes(sums: Array) -> tuple[Array, Array, int]:
     """Least and largest sum of every block (node 1 is all, node i splits into 2i and 2i+1), and how many leaves."""
     size = 1

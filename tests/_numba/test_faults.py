@@ -44,7 +44,7 @@ from broken_policies import (
     WritesFarAway,
     WritesFlat,
 )
-from driftbandits._compile.player import Player
+from driftbandits._numba.player import Player
 from driftbandits.offline.log import Log
 from driftbandits.testing import check_policy
 
@@ -273,7 +273,7 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(("switch", "mode"), [("", "checked"), ("0", "compiled"), ("1", "checked")])
 def test_the_switch(switch: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from driftbandits._compile.player import usual_mode
+    from driftbandits._numba.player import usual_mode
 
     monkeypatch.setenv("DRIFTBANDITS_BOUNDSCHECK", switch)
     assert usual_mode(Sound()) == mode
@@ -286,7 +286,7 @@ def test_the_switch(switch: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_doubling_over_a_users_policy_is_checked_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DRIFTBANDITS_BOUNDSCHECK", raising=False)
-    from driftbandits._compile.player import usual_mode
+    from driftbandits._numba.player import usual_mode
 
     @dataclass(frozen=True)
     class Told(Sound):

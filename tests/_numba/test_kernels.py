@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits._compile import entries
-from driftbandits._compile.digest import code_digest
-from driftbandits._compile.kernels import kernels_digest
+from driftbandits._numba import entries
+from driftbandits._numba.digest import code_digest
+from driftbandits._numba.kernels import kernels_digest
 
 MODULE = """
 from dataclasses import dataclass

@@ -18,15 +18,15 @@ import pytest
 
 import driftbandits as db
 from broken_policies import Sound
-from driftbandits._compile import digest, lowlevel, sfc64
-from driftbandits._compile.digest import machinery_digest
-from driftbandits._compile.player import Player
+from driftbandits._numba import digest, lowlevel, sfc64
+from driftbandits._numba.digest import machinery_digest
+from driftbandits._numba.player import Player
 
 PLAYED = """
 import warnings
 import numpy as np
 import driftbandits as db
-from driftbandits._compile import lowlevel
+from driftbandits._numba import lowlevel
 {change}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -195,7 +195,7 @@ def test_the_digest_sees_the_machinery(tmp_path: Any, monkeypatch: pytest.Monkey
 
 def test_threads_make_one_numbers_class(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two classes for one policy would be two types to numba, and pickle finds only one of them."""
-    from driftbandits._compile import kernels
+    from driftbandits._numba import kernels
 
     real = kernels._NAMEDTUPLE
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from driftbandits._common.checks import shown
-from driftbandits._compile.kernels import is_ours
+from driftbandits._numba.compiled import is_ours
 from driftbandits.errors import InputError, PolicyError
 
 POLICY = {"init": ("n_arms",), "select": ("state", "rng"), "update": ("state", "arm", "reward")}

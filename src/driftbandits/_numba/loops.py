@@ -1,0 +1,417 @@
+"""The loops around a policy's kernels, each written once, as plain Python that calls stubs such as ``select``.
+
+``Player`` plays them. Interpreted, a stub calls the policy's method. Compiled, ``entry`` puts the policy's own function
+in the stub's place, by ``replacements``. Each loop takes the policy, its State and a fault: three numbers in which it
+leaves the step, arm and reward it was at, so that an error can be reported. ``mark`` writes them before a kernel that
+may fail, and is left out where indices are not checked; ``blame`` writes them in any case.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from driftbandits._common.checks import shown
+from driftbandits._numba.compiled import takes_rng
+from driftbandits._numba.random import placed
+from driftbandits.errors import PolicyError
+
+TALLY = np.dtype(
+    [("regret", "f8"), ("realised", "f8"), ("checkpoint", "i8"), ("events", "i8"), ("step", "i8")], align=True
+)
+"""What a run has accumulated so far; ``advance`` continues from it."""
+
+PROGRESS = np.dtype([("step", "i8"), ("wanted", "i8"), ("events", "i8")], align=True)
+"""How far a run is that is written down; ``record`` continues from it."""
+
+CHOOSING, DRAWING = -1, -2
+"""In place of an arm, while one is being chosen; while its reward is drawn, with the mean in place of the reward."""
+WRONG_ARM, WRONG_REWARD = -1, -2
+"""Loops return these when the policy chose an arm that does not exist, or the noise drew a reward it does not take."""
+
+
+STEP, ARM, REWARD = 0, 1, 2
+"""The numbers of a fault: where a loop was when something went wrong."""
+NO_ARM = "must return the number of an arm, a whole number as in return int(arm)"
+
+# Stubs: as they are called in Python
+
+
+def select(policy: Any, state: Any, rng: Any) -> int:
+    """The arm that ``policy`` pulls next."""
+    arm = policy.select(state, rng)
+    try:
+        return int(arm) if isinstance(arm, np.bool_) else operator.index(arm)
+    except TypeError:
+        raise PolicyError(f"{type(policy).__name__}.select {NO_ARM}; it returned {shown(arm)}") from None
+
+
+def update(policy: Any, state: Any, arm: int, reward: float, rng: Any) -> None:
+    """Pass the reward of a pull to ``policy``."""
+    if takes_rng(policy.update):
+        policy.update(state, arm, reward, rng)
+    else:
+        policy.update(state, arm, reward)
+
+
+def settle(policy: Any, state: Any) -> None:
+    """Let ``policy`` do the work that it has put off."""
+    policy.settle(state)
+
+
+def draw(noise: Any, mean: float, rng: Any) -> float:
+    """One reward with the given mean."""
+    return noise.draw(mean, rng)  # type: ignore[no-any-return]
+
+
+def learnt_of(takes: Any, reward: float) -> float:
+    """What a policy learns of a reward: itself, or (reward - zero)/unit where it takes (low, high, zero, unit)."""
+    return reward if len(takes) == 2 else (reward - takes[2]) / takes[3]
+
+
+def event_count(state: Any) -> int:
+    """How many events (tests passed, changes detected) the State has seen; 0 for policies that have none."""
+    return state.event[0].count if hasattr(state, "event") else 0
+
+
+def note_event(state: Any, log: Any, at: int) -> None:
+    """Copy the State's last event to ``log[at]``."""
+    if hasattr(state, "event"):
+        log[at] = state.event[0]
+
+
+def is_on(arms: Any, arm: int) -> bool:
+    """Whether an arm may be chosen: unless the column ``off`` of a State's arms says that it may not."""
+    return "off" not in arms.dtype.names or arms[arm].off == 0
+
+
+def mark(fault: Any, step: int, arm: int, reward: float) -> None:
+    """Write down where a loop is, before a kernel that may fail."""
+    fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
+
+
+def blame(fault: Any, step: int, arm: int, reward: float, answer: int) -> int:
+    """Record where a loop was, and return what went wrong."""
+    fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
+    return answer
+
+
+def as_arm(arm: Any) -> Any:
+    """What ``select`` returned, if it is the number of an arm; in Python ``select`` itself has checked."""
+    return arm
+
+
+@overload(as_arm, strict=False)  # or numba compares annotations too
+def _as_arm(arm: Any) -> Any:
+    """As in Python: compiled, 0.5 would be arm 0 in one loop, and what can't be compiled in another."""
+    if isinstance(arm, types.Integer):
+        return lambda arm: arm
+    if isinstance(arm, types.Boolean):
+        return lambda arm: int(arm)
+    found = "None on one of its paths" if isinstance(arm, types.Optional) else f"a number of type {arm}"
+    raise numba.TypingError(f"{NO_ARM}; it returns {found}")
+
+
+# What takes a stub's place in compiled code, where that is not the policy's own function
+
+
+def update_without_rng(policy: Any, state: Any, arm: int, reward: float, rng: Any) -> None:
+    told(policy, state, arm, reward)
+
+
+def told(policy: Any, state: Any, arm: int, reward: float) -> None:
+    """The policy's own ``update``, if it takes no random generator."""
+
+
+def rescaled(takes: Any, reward: float) -> float:
+    return (reward - takes[2]) / takes[3]
+
+
+def unchanged(takes: Any, reward: float) -> float:
+    return reward
+
+
+def count_of_event(state: Any) -> int:
+    return state.event[0].count  # type: ignore[no-any-return]
+
+
+def no_events(state: Any) -> int:
+    return 0
+
+
+def copy_event(state: Any, log: Any, at: int) -> None:
+    log[at] = state.event[0]
+
+
+def no_event(state: Any, log: Any, at: int) -> None:
+    pass
+
+
+def not_off(arms: Any, arm: int) -> bool:
+    return arms[arm].off == 0  # type: ignore[no-any-return]
+
+
+def always_on(arms: Any, arm: int) -> bool:
+    return True
+
+
+def no_mark(fault: Any, step: int, arm: int, reward: float) -> None:
+    pass
+
+
+def not_moved(rng: Any, step: int) -> Any:
+    return rng
+
+
+# The loops
+
+
+def advance(
+    policy: Any,
+    state: Any,
+    fault: Any,
+    noise: Any,
+    takes: Any,
+    means: Any,
+    best: Any,
+    scatter: Any,
+    rng: Any,
+    times: Any,
+    regret: Any,
+    realised: Any,
+    pulls: Any,
+    log: Any,
+    tally: Any,
+    stop: int,
+) -> int:
+    """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached.
+
+    ``takes`` is (low, high), the rewards that the run takes, or (low, high, zero, unit) if they are rescaled.
+    """
+    n_arms = means.shape[1]
+    total, received = tally[0].regret, tally[0].realised
+    checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(state)
+    step = tally[0].step
+    low, high = takes[0], takes[1]
+    while step < stop:
+        mark(fault, step, CHOOSING, 0.0)
+        arm = as_arm(select(policy, state, rng))
+        if arm < 0 or arm >= n_arms:
+            return blame(fault, step, arm, 0.0, WRONG_ARM)
+        mark(fault, step, DRAWING, means[step, arm])
+        reward = draw(noise, means[step, arm], scatter)
+        if not low <= reward <= high:
+            return blame(fault, step, arm, reward, WRONG_REWARD)
+        learnt = learnt_of(takes, reward)
+        mark(fault, step, arm, learnt)
+        update(policy, state, arm, learnt, rng)
+        total += best[step] - means[step, arm]
+        received += best[step] - reward
+        pulls[arm] += 1
+        step += 1
+        if step == times[checkpoint]:
+            regret[checkpoint] = total
+            realised[checkpoint] = received
+            checkpoint += 1
+        if event_count(state) != seen:
+            seen = event_count(state)
+            if len(log) > 0:
+                note_event(state, log, events)
+                events += 1
+                if events == len(log):
+                    break
+    tally[0].regret, tally[0].realised = total, received
+    tally[0].checkpoint, tally[0].events, tally[0].step = checkpoint, events, step
+    return int(step)
+
+
+def record(
+    policy: Any,
+    state: Any,
+    fault: Any,
+    noise: Any,
+    takes: Any,
+    means: Any,
+    scatter: Any,
+    rng: Any,
+    places: Any,
+    arms: Any,
+    rewards: Any,
+    log: Any,
+    progress: Any,
+    stop: int,
+) -> int:
+    """As ``advance``, but steps ``progress.step .. stop-1`` are written down, and nothing is added up.
+
+    ``places`` holds the number in ``means`` of each arm that the policy knows; ``CHOOSING`` for one that is off.
+    ``progress.wanted`` is the arm that the policy chose already, if it did.
+    """
+    events, seen = progress[0].events, event_count(state)
+    step, wanted = progress[0].step, progress[0].wanted
+    low, high = takes[0], takes[1]
+    while step < stop:
+        arm = wanted
+        if arm == CHOOSING:
+            mark(fault, step, CHOOSING, 0.0)
+            arm = as_arm(select(policy, state, rng))
+        wanted = CHOOSING
+        if arm < 0 or arm >= len(places) or places[arm] == CHOOSING:
+            return blame(fault, step, arm, 0.0, WRONG_ARM)
+        mark(fault, step, DRAWING, means[step, places[arm]])
+        reward = draw(noise, means[step, places[arm]], scatter)
+        if not low <= reward <= high:
+            return blame(fault, step, arm, reward, WRONG_REWARD)
+        learnt = learnt_of(takes, reward)
+        mark(fault, step, arm, learnt)
+        update(policy, state, arm, learnt, rng)
+        arms[step] = places[arm]
+        rewards[step] = reward
+        step += 1
+        if event_count(state) != seen:
+            seen = event_count(state)
+            if len(log) > 0:
+                note_event(state, log, events)
+                events += 1
+                if events == len(log):
+                    break
+    progress[0].events, progress[0].step, progress[0].wanted = events, step, wanted
+    return int(step)
+
+
+def select_once(policy: Any, state: Any, fault: Any, rng: Any, n_arms: int) -> int:
+    """The arm to pull now."""
+    mark(fault, 0, CHOOSING, 0.0)
+    arm = as_arm(select(policy, state, rng))
+    if arm < 0 or arm >= n_arms:
+        return blame(fault, 0, arm, 0.0, WRONG_ARM)
+    return int(arm)
+
+
+def update_once(policy: Any, state: Any, fault: Any, rng: Any, arm: int, reward: float) -> int:
+    """Learn from one pull."""
+    mark(fault, 0, arm, reward)
+    update(policy, state, arm, reward, rng)
+    return 0
+
+
+def settle_once(policy: Any, state: Any, fault: Any) -> int:
+    """Do the work that was put off."""
+    settle(policy, state)
+    return 0
+
+
+def replay(
+    policy: Any,
+    state: Any,
+    fault: Any,
+    arms: Any,
+    rewards: Any,
+    learnt: Any,
+    keep: Any,
+    row_rng: Any,
+    gate_rng: Any,
+    rng: Any,
+    block: int,
+    sums: Any,
+    counts: Any,
+    progress: Any,
+    n_arms: int,
+    stop: int,
+) -> int:
+    """Offer rows of a log up to ``stop`` to the policy, which learns from those with the arm it wants.
+
+    ``learnt`` is what it learns of each of the ``rewards``.
+
+    In place of each row comes one drawn from its block of ``block`` rows; 1 leaves the log as it is. It is kept
+    with the chance ``keep``. ``sums`` and ``counts`` gather the rewards received, by equal parts of the log. Both
+    draws are made for every row, so all policies are offered the same ones. ``progress`` holds the next row, the
+    arm that the policy waits for, -1 for none yet, and the number of updates that there is room for.
+    """
+    n_rows, n_parts = len(arms), len(sums)
+    step, arm, room = progress[0], progress[1], progress[2]
+    while step < stop and room > 0:
+        first = step - step % block
+        row = first + int(row_rng.random() * min(block, n_rows - first))
+        kept = gate_rng.random() < keep[row]
+        if kept and arm < 0:
+            mark(fault, step, CHOOSING, 0.0)
+            arm = as_arm(select(policy, state, rng))
+            if arm < 0 or arm >= n_arms:
+                return blame(fault, step, arm, 0.0, WRONG_ARM)
+        if kept and arms[row] == arm:
+            mark(fault, step, arm, learnt[row])
+            update(policy, state, arm, learnt[row], rng)
+            part = step * n_parts // n_rows
+            sums[part] += rewards[row]
+            counts[part] += 1
+            arm = -1
+            room -= 1
+        step += 1
+    progress[0], progress[1], progress[2] = step, arm, room
+    return int(step)
+
+
+def select_many(
+    policy: Any,
+    state: Any,
+    fault: Any,
+    stream: Any,
+    step: int,
+    draws: int,
+    explore: Any,
+    holdout: Any,
+    arms: Any,
+    p: Any,
+) -> int:
+    """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
+
+    ``explore`` is (on, choices, share): which arms are on, their numbers, and the share of choices that falls on
+    any of them alike. The others are one of ``draws`` draws of the policy, taken at random. So the probability of
+    an arm, given the draws, is known exactly for whatever policy: share/(number of choices) + (1 - share) * (share
+    of the draws that agree).
+
+    ``holdout`` is (flags, share, arm): choices with a flag, which that share of them has by chance, are that arm.
+    """
+    drawn = np.empty(draws, np.int64)
+    on, choices, share = explore
+    flags, held_share, control = holdout
+    n_arms, n_choices = len(on), len(choices)
+    mark(fault, 0, CHOOSING, 0.0)
+    for index in range(len(arms)):
+        rng = placed(stream, step + index)
+        for draw_index in range(draws):
+            arm = as_arm(select(policy, state, rng))
+            if arm < 0 or arm >= n_arms or not on[arm]:
+                return blame(fault, 0, arm, 0.0, WRONG_ARM)
+            drawn[draw_index] = arm
+        arms[index] = drawn[0]
+        if share > 0.0:
+            by_chance = rng.random() < share
+            where = rng.random()
+            arms[index] = choices[int(where * n_choices)] if by_chance else drawn[int(where * draws)]
+        if held_share > 0.0 and flags[index]:
+            arms[index] = control
+        agreed = 0
+        for draw_index in range(draws):
+            agreed += drawn[draw_index] == arms[index]
+        p[index] = share / n_choices + (1.0 - share) * (agreed / draws)
+        if held_share > 0.0:
+            p[index] = (held_share if arms[index] == control else 0.0) + (1.0 - held_share) * p[index]
+    return 0
+
+
+def update_many(policy: Any, state: Any, fault: Any, stream: Any, first: int, arms: Any, rewards: Any) -> int:
+    """Learn from pulls; number ``first + index`` draws from that step of ``stream``, if it is a StepStream."""
+    for index in range(len(arms)):
+        mark(fault, index, arms[index], rewards[index])
+        update(policy, state, arms[index], rewards[index], placed(stream, first + index))
+    return 0
+
+
+COUNT_FROM_NOW = (select_once, update_once, select_many, update_many, settle_once)
+"""Loops that know no step but their own: theirs are counted from the updates that the State has learnt from."""
