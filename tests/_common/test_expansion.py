@@ -25,7 +25,7 @@ import driftbandits as db
 from driftbandits._common import expansion
 from driftbandits._common.expansion import inflated, read_npy, read_npz
 from driftbandits._common.parquet import check_parquet_data, expanded_size
-from driftbandits._numba.recipe import build, describe, plain
+from driftbandits.instances.describe import build, describe, plain
 from driftbandits.errors import InputError
 from driftbandits.store import DamagedStoreError, history
 from driftbandits.store.history import Snapshot

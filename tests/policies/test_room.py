@@ -97,7 +97,7 @@ def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead
     if n_arms > policy.arms[1]:
         return
     rng, rewards = np.random.default_rng(1), reward_streams(policy)[stream]
-    player = Player(policy, n_arms, lambda step: rng, ahead=max(1, steps), mode="interpreted")
+    player = Player(policy, n_arms, rng, ahead=max(1, steps), mode="interpreted")
     pulls = [0] * n_arms
     for step in range(steps + ahead):
         if step == steps:
@@ -150,9 +150,8 @@ def test_points_that_wait_are_counted(n_arms: int, stream: str, steps: int, conf
 def test_room_for_points_does_not_add_up() -> None:
     """In pieces as a Session plays it, 20,000 steps in which no test passes need a ring, and few vertices."""
     policy, rng = db.SnoozeItK(10**6, 1e-7), np.random.Generator(np.random.SFC64(3))
-    player = Player(policy, 3, lambda step: rng)
+    player = Player(policy, 3, rng)
     rewards = rng.normal(0.5, 0.5, 20_000).tolist()
-    generator = player.random(rng)
     for reward in rewards:
-        player.update(player.select(generator), reward)
+        player.update(player.select(), reward)
     assert len(player.state.vertices) <= 2 * (2 * 2 * AHEAD) + 4096

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numba
 
-from driftbandits._common.checks import shown
+from driftbandits._common.checks import is_ours, shown
 from driftbandits._numba.digest import code_digest
 from driftbandits.errors import InputError
 
@@ -67,11 +67,6 @@ def check_fields(thing: Any) -> None:
             fits = False
         if not fits:
             raise InputError(f"{field} of {name} is annotated {kind} and must be one; got {shown(value)}")
-
-
-def is_ours(owner: type) -> bool:
-    """Whether a class is part of this package, whose kernels the package's own tests have run with every check."""
-    return owner.__module__.split(".")[0] == __name__.split(".")[0]
 
 
 def _type_name(annotation: Any) -> str:

@@ -15,15 +15,14 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import carray, types
-from numba.extending import intrinsic, overload
+from numba import carray
 
 from driftbandits._numba import loops, random
 from driftbandits._numba.cache import compiled
 from driftbandits._numba.compiled import Compiled, kernels_digest, kernels_of, number_fields, takes_rng
 from driftbandits._numba.copies import Copies
 from driftbandits._numba.digest import code_digest, codes, is_foreign, machinery_digest, reached
-from driftbandits._numba.workspace import workspace
+from driftbandits._numba.memory import as_pointer, workspace
 from driftbandits.errors import PolicyError
 
 UNCHECKED = frozenset({"as_strided", "carray", "farray", "flat"})
@@ -35,16 +34,6 @@ _classes: dict[tuple[str, ...], Any] = {}
 
 def _named(fields: tuple[str, ...]) -> Any:
     return _classes.setdefault(fields, _namedtuple("Fields", fields))
-
-
-@intrinsic
-def as_pointer(typing: Any, address: Any) -> Any:
-    """An address as a pointer, which ``carray`` takes."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.voidptr(types.intp), generate
 
 
 class Layout:
@@ -139,7 +128,7 @@ class Words(Slot):
 
     def write(self, call: Call, value: Any) -> None:
         if value.kind != self.kind:
-            raise TypeError(f"this loop was compiled for generators of {self.kind}, and this is {value.kind}")
+            raise PolicyError(f"this loop was compiled for generators of {self.kind}, and this is {value.kind}")
         call.whole[self.at] = value.words.__array_interface__["data"][0]
 
 
@@ -184,7 +173,10 @@ class Call:
 
     def __init__(self, entry: Entry) -> None:
         self.run, self.slots = entry.run, entry.slots
-        self.whole, self.real = array("q", bytes(8 * (entry.sizes[0] or 1))), array("d", bytes(8 * (entry.sizes[1] or 1)))
+        self.whole, self.real = (
+            array("q", bytes(8 * (entry.sizes[0] or 1))),
+            array("d", bytes(8 * (entry.sizes[1] or 1))),
+        )
         self.given = np.frombuffer(self.whole, np.int64), np.frombuffer(self.real, np.float64)
         self.last: list[Any] = [None] * len(entry.slots)
         """It also keeps arrays alive whose addresses are in use."""

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from driftbandits._common import records
-from driftbandits._numba.compiled import is_ours
+from driftbandits._common.checks import is_ours
 from driftbandits._numba.copies import as_plain
 from driftbandits._numba.loops import ARM, CHOOSING, DRAWING, NO_ARM, REWARD, select, update
 from driftbandits.errors import PolicyError

@@ -9,7 +9,6 @@ may fail, and is left out where indices are not checked; ``blame`` writes them i
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numba
 import numpy as np
@@ -42,7 +41,7 @@ NO_ARM = "must return the number of an arm, a whole number as in return int(arm)
 # Stubs: as they are called in Python
 
 
-def select(policy: Any, state: Any, rng: Any) -> int:
+def select(policy, state, rng):
     """The arm that ``policy`` pulls next."""
     arm = policy.select(state, rng)
     try:
@@ -51,7 +50,7 @@ def select(policy: Any, state: Any, rng: Any) -> int:
         raise PolicyError(f"{type(policy).__name__}.select {NO_ARM}; it returned {shown(arm)}") from None
 
 
-def update(policy: Any, state: Any, arm: int, reward: float, rng: Any) -> None:
+def update(policy, state, arm, reward, rng):
     """Pass the reward of a pull to ``policy``."""
     if takes_rng(policy.update):
         policy.update(state, arm, reward, rng)
@@ -59,55 +58,55 @@ def update(policy: Any, state: Any, arm: int, reward: float, rng: Any) -> None:
         policy.update(state, arm, reward)
 
 
-def settle(policy: Any, state: Any) -> None:
+def settle(policy, state):
     """Let ``policy`` do the work that it has put off."""
     policy.settle(state)
 
 
-def draw(noise: Any, mean: float, rng: Any) -> float:
+def draw(noise, mean, rng):
     """One reward with the given mean."""
-    return noise.draw(mean, rng)  # type: ignore[no-any-return]
+    return noise.draw(mean, rng)
 
 
-def learnt_of(takes: Any, reward: float) -> float:
+def learnt_of(takes, reward):
     """What a policy learns of a reward: itself, or (reward - zero)/unit where it takes (low, high, zero, unit)."""
     return reward if len(takes) == 2 else (reward - takes[2]) / takes[3]
 
 
-def event_count(state: Any) -> int:
+def event_count(state):
     """How many events (tests passed, changes detected) the State has seen; 0 for policies that have none."""
     return state.event[0].count if hasattr(state, "event") else 0
 
 
-def note_event(state: Any, log: Any, at: int) -> None:
+def note_event(state, log, at):
     """Copy the State's last event to ``log[at]``."""
     if hasattr(state, "event"):
         log[at] = state.event[0]
 
 
-def is_on(arms: Any, arm: int) -> bool:
+def is_on(arms, arm):
     """Whether an arm may be chosen: unless the column ``off`` of a State's arms says that it may not."""
     return "off" not in arms.dtype.names or arms[arm].off == 0
 
 
-def mark(fault: Any, step: int, arm: int, reward: float) -> None:
+def mark(fault, step, arm, reward):
     """Write down where a loop is, before a kernel that may fail."""
     fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
 
 
-def blame(fault: Any, step: int, arm: int, reward: float, answer: int) -> int:
+def blame(fault, step, arm, reward, answer):
     """Record where a loop was, and return what went wrong."""
     fault[STEP], fault[ARM], fault[REWARD] = step, arm, reward
     return answer
 
 
-def as_arm(arm: Any) -> Any:
+def as_arm(arm):
     """What ``select`` returned, if it is the number of an arm; in Python ``select`` itself has checked."""
     return arm
 
 
 @overload(as_arm, strict=False)  # or numba compares annotations too
-def _as_arm(arm: Any) -> Any:
+def _as_arm(arm):
     """As in Python: compiled, 0.5 would be arm 0 in one loop, and what can't be compiled in another."""
     if isinstance(arm, types.Integer):
         return lambda arm: arm
@@ -120,79 +119,63 @@ def _as_arm(arm: Any) -> Any:
 # What takes a stub's place in compiled code, where that is not the policy's own function
 
 
-def update_without_rng(policy: Any, state: Any, arm: int, reward: float, rng: Any) -> None:
+def update_without_rng(policy, state, arm, reward, rng):
     told(policy, state, arm, reward)
 
 
-def told(policy: Any, state: Any, arm: int, reward: float) -> None:
+def told(policy, state, arm, reward):
     """The policy's own ``update``, if it takes no random generator."""
 
 
-def rescaled(takes: Any, reward: float) -> float:
+def rescaled(takes, reward):
     return (reward - takes[2]) / takes[3]
 
 
-def unchanged(takes: Any, reward: float) -> float:
+def unchanged(takes, reward):
     return reward
 
 
-def count_of_event(state: Any) -> int:
-    return state.event[0].count  # type: ignore[no-any-return]
+def count_of_event(state):
+    return state.event[0].count
 
 
-def no_events(state: Any) -> int:
+def no_events(state):
     return 0
 
 
-def copy_event(state: Any, log: Any, at: int) -> None:
+def copy_event(state, log, at):
     log[at] = state.event[0]
 
 
-def no_event(state: Any, log: Any, at: int) -> None:
+def no_event(state, log, at):
     pass
 
 
-def not_off(arms: Any, arm: int) -> bool:
-    return arms[arm].off == 0  # type: ignore[no-any-return]
+def not_off(arms, arm):
+    return arms[arm].off == 0
 
 
-def always_on(arms: Any, arm: int) -> bool:
+def always_on(arms, arm):
     return True
 
 
-def no_mark(fault: Any, step: int, arm: int, reward: float) -> None:
+def no_mark(fault, step, arm, reward):
     pass
 
 
-def not_moved(rng: Any, step: int) -> Any:
+def not_moved(rng, step):
     return rng
 
 
 # The loops
 
 
-def advance(
-    policy: Any,
-    state: Any,
-    fault: Any,
-    noise: Any,
-    takes: Any,
-    means: Any,
-    best: Any,
-    scatter: Any,
-    rng: Any,
-    times: Any,
-    regret: Any,
-    realised: Any,
-    pulls: Any,
-    log: Any,
-    tally: Any,
-    stop: int,
-) -> int:
+def advance(policy, state, fault, noise, takes, means, best, scatter, rng, times, sums, log, tally, stop):
     """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached.
 
     ``takes`` is (low, high), the rewards that the run takes, or (low, high, zero, unit) if they are rescaled.
     """
+    regret, realised, pulls = sums
     n_arms = means.shape[1]
     total, received = tally[0].regret, tally[0].realised
     checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(state)
@@ -230,22 +213,7 @@ def advance(
     return int(step)
 
 
-def record(
-    policy: Any,
-    state: Any,
-    fault: Any,
-    noise: Any,
-    takes: Any,
-    means: Any,
-    scatter: Any,
-    rng: Any,
-    places: Any,
-    arms: Any,
-    rewards: Any,
-    log: Any,
-    progress: Any,
-    stop: int,
-) -> int:
+def record(policy, state, fault, noise, takes, means, scatter, rng, places, arms, rewards, log, progress, stop):
     """As ``advance``, but steps ``progress.step .. stop-1`` are written down, and nothing is added up.
 
     ``places`` holds the number in ``means`` of each arm that the policy knows; ``CHOOSING`` for one that is off.
@@ -283,7 +251,7 @@ def record(
     return int(step)
 
 
-def select_once(policy: Any, state: Any, fault: Any, rng: Any, n_arms: int) -> int:
+def select_once(policy, state, fault, rng, n_arms):
     """The arm to pull now."""
     mark(fault, 0, CHOOSING, 0.0)
     arm = as_arm(select(policy, state, rng))
@@ -292,37 +260,20 @@ def select_once(policy: Any, state: Any, fault: Any, rng: Any, n_arms: int) -> i
     return int(arm)
 
 
-def update_once(policy: Any, state: Any, fault: Any, rng: Any, arm: int, reward: float) -> int:
+def update_once(policy, state, fault, rng, arm, reward):
     """Learn from one pull."""
     mark(fault, 0, arm, reward)
     update(policy, state, arm, reward, rng)
     return 0
 
 
-def settle_once(policy: Any, state: Any, fault: Any) -> int:
+def settle_once(policy, state, fault):
     """Do the work that was put off."""
     settle(policy, state)
     return 0
 
 
-def replay(
-    policy: Any,
-    state: Any,
-    fault: Any,
-    arms: Any,
-    rewards: Any,
-    learnt: Any,
-    keep: Any,
-    row_rng: Any,
-    gate_rng: Any,
-    rng: Any,
-    block: int,
-    sums: Any,
-    counts: Any,
-    progress: Any,
-    n_arms: int,
-    stop: int,
-) -> int:
+def replay(policy, state, fault, rows, streams, block, sums, counts, progress, n_arms, stop):
     """Offer rows of a log up to ``stop`` to the policy, which learns from those with the arm it wants.
 
     ``learnt`` is what it learns of each of the ``rewards``.
@@ -332,6 +283,8 @@ def replay(
     draws are made for every row, so all policies are offered the same ones. ``progress`` holds the next row, the
     arm that the policy waits for, -1 for none yet, and the number of updates that there is room for.
     """
+    arms, rewards, learnt, keep = rows
+    row_rng, gate_rng, rng = streams
     n_rows, n_parts = len(arms), len(sums)
     step, arm, room = progress[0], progress[1], progress[2]
     while step < stop and room > 0:
@@ -356,18 +309,7 @@ def replay(
     return int(step)
 
 
-def select_many(
-    policy: Any,
-    state: Any,
-    fault: Any,
-    stream: Any,
-    step: int,
-    draws: int,
-    explore: Any,
-    holdout: Any,
-    arms: Any,
-    p: Any,
-) -> int:
+def select_many(policy, state, fault, stream, step, draws, explore, holdout, arms, p):
     """Choose for steps ``step``, ``step + 1``, ...; p receives the probability of each choice.
 
     ``explore`` is (on, choices, share): which arms are on, their numbers, and the share of choices that falls on
@@ -405,7 +347,7 @@ def select_many(
     return 0
 
 
-def update_many(policy: Any, state: Any, fault: Any, stream: Any, first: int, arms: Any, rewards: Any) -> int:
+def update_many(policy, state, fault, stream, first, arms, rewards):
     """Learn from pulls; number ``first + index`` draws from that step of ``stream``, if it is a StepStream."""
     for index in range(len(arms)):
         mark(fault, index, arms[index], rewards[index])

@@ -10,14 +10,14 @@ import copy
 import os
 import threading
 from collections.abc import Callable
-from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD, shown
+from driftbandits._common.checks import LARGEST_REWARD, is_ours, shown
 from driftbandits._common.rewards import OTHER_NOISE, OWN_NOISE, excess_for, not_taken, taken_by
-from driftbandits._numba.compiled import Compiled, check_fields, compiling, is_ours, takes_rng
+from driftbandits._common.verbs import check_state, check_verbs
+from driftbandits._numba.compiled import Compiled, check_fields, compiling, takes_rng
 from driftbandits._numba.copies import as_plain
 from driftbandits._numba.entry import Call, Entry, entry
 from driftbandits._numba.faults import compile_fault, kernel_fault
@@ -34,7 +34,6 @@ from driftbandits._numba.loops import (
     update_once,
 )
 from driftbandits._numba.random import Stream
-from driftbandits._numba.verbs import check_verbs
 from driftbandits.errors import InputError, PolicyError
 
 Mode = Literal["interpreted", "checked", "compiled"]
@@ -92,7 +91,9 @@ class Player:
         simulated: bool = False,
         offset: int = 0,
     ) -> None:
-        _check_policy(policy)
+        check_verbs(policy)
+        if isinstance(policy, Compiled):
+            check_fields(policy)
         self.reward_range, self.taken = reward_range, taken_by(policy, reward_range, simulated=simulated)
         """``taken``: which rewards the run takes, and what the policy learns of them."""
         self._excess = None if simulated else excess_for(policy, reward_range)
@@ -186,7 +187,7 @@ class Player:
         self.state = policy.init(self.n_arms)
         self.step = self._room_until = step
         if self._grows:
-            _check_state(policy, self.state)
+            check_state(policy, self.state)
             if not is_ours(type(policy)):  # which may hand out the same arrays to every run
                 self.state = type(self.state)(*(array.copy() for array in self.state))
             if step == 0:
@@ -328,31 +329,3 @@ class Player:
                 )
             got = f"{reward:.6g} at step {step:,}, which {shown(others[0])} drew"
             raise not_taken(self.policy, self.reward_range, got, undeclared=OTHER_NOISE, declared=OWN_NOISE)
-
-
-def _check_policy(policy: Any) -> None:
-    check_verbs(policy)
-    if isinstance(policy, Compiled):
-        check_fields(policy)
-
-
-def _check_state(policy: Any, state: Any) -> None:
-    """A State must be what snapshots, copies and compiled code take it for."""
-    arrays = state if isinstance(state, tuple) and hasattr(state, "_fields") else ()
-    if not arrays or not all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays):
-        raise PolicyError(
-            f"{type(policy).__name__}.init must return a NamedTuple of numpy arrays of numbers, such as "
-            f"db.records(n_arms, pulls='i8', total='f8') makes; got {shown(state)}"
-        )
-    for (name, array), (other, second) in combinations(state._asdict().items(), 2):
-        if np.may_share_memory(array, second):
-            raise PolicyError(
-                f"{type(policy).__name__}.init made {name} and {other} of the same memory, which copies and snapshots "
-                "would not be: make each an array of its own"
-            )
-    event = getattr(state, "event", None)
-    if event is not None and (event.shape != (1,) or "count" not in (event.dtype.names or ())):
-        raise PolicyError(
-            f"{type(policy).__name__}.init made a field event of another form than db.records(1, count='i8', ...), "
-            "length 1 with a column count: call the field something else if it holds no events"
-        )

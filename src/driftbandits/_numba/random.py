@@ -14,7 +14,9 @@ ziggurat method", Journal of Statistical Software 2000, and "A simple method for
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from numba import types
 from numba.extending import intrinsic, models, overload_method, register_model
 
 from driftbandits._numba.copies import Copies
+from driftbandits._numba.memory import to_pointer
 
 _TABLES = np.load(Path(__file__).with_name("ziggurat.npy"))
 NORMAL_INSIDE = np.tile(_TABLES[0].view(np.int64), 2)
@@ -120,33 +123,19 @@ class RngType(types.Type):  # type: ignore[misc]
         super().__init__(f"Rng({kind})")
 
 
-class SFC64Type(RngType):
-    pass
-
-
-class PhiloxType(RngType):
-    pass
-
-
-register_model(SFC64Type)(models.OpaqueModel)
-register_model(PhiloxType)(models.OpaqueModel)
-_SFC64, _PHILOX = SFC64Type("SFC64"), PhiloxType("Philox")
-
-
-def _as_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+register_model(RngType)(models.OpaqueModel)
 
 
 @intrinsic
 def sfc64_at(typing: Any, address: Any) -> Any:
     """The generator whose words lie at an address."""
-    return _SFC64(types.uintp), _as_pointer
+    return RngType("SFC64")(types.uintp), to_pointer
 
 
 @intrinsic
 def philox_at(typing: Any, address: Any) -> Any:
     """The generator whose words lie at an address."""
-    return _PHILOX(types.uintp), _as_pointer
+    return RngType("Philox")(types.uintp), to_pointer
 
 
 @intrinsic
@@ -314,7 +303,7 @@ def beta(rng: Any, a: float, b: float) -> float:
         u, v = random(rng), random(rng)
         x, y = u ** (1.0 / a), v ** (1.0 / b)
         if x + y <= 1.0 and u + v > 0.0:
-            if x + y > 0.0:
+            if x > 0.0 and y > 0.0:
                 return x / (x + y)
             log_x, log_y = math.log(u) / a, math.log(v) / b
             largest = max(log_x, log_y)
@@ -322,8 +311,10 @@ def beta(rng: Any, a: float, b: float) -> float:
             return math.exp(log_x - math.log(math.exp(log_x) + math.exp(log_y)))
 
 
-def integers(rng: Any, low: int, high: int) -> int:
-    """One of low, low + 1, ..., high - 1."""
+def integers(rng: Any, low: int, high: int | None) -> int:
+    """One of low, low + 1, ..., high - 1; of 0, ..., low - 1 if high is None."""
+    if high is None:
+        return integers(rng, 0, low)
     if high <= low:
         raise ValueError("low >= high")
     count = U(high) - U(low)
@@ -349,13 +340,15 @@ def integers(rng: Any, low: int, high: int) -> int:
 # Methods of generators in compiled code
 
 _copies: dict[str, Copies] = {}
+_OUTLINED = (rare_normal, refill, standard_gamma, beta)
+"""Inlined, gamma and beta would see constant shapes, and the compiler writes x * x in place of pow(x, 2.0)."""
 
 
 def _kernel(rng: RngType, function: Any) -> Any:
     """One of the functions above, compiled for a kind of generator."""
     if rng.kind not in _copies:
         sfc64 = rng.kind == "SFC64"
-        made = Copies(False, outlined=(rare_normal, refill))
+        made = Copies(False, outlined=_OUTLINED)
         made.replace(next_word, next_of_sfc64 if sfc64 else next_of_philox)
         made.replace(place_of_half, _half_of_sfc64 if sfc64 else _half_of_philox)
         _copies[rng.kind] = made
@@ -370,63 +363,29 @@ def _half_of_philox(rng: Any) -> int:
     return _HALF
 
 
-@overload_method(RngType, "random", strict=False, jit_options={"forceinline": True})
-def _random(rng: Any) -> Any:
-    draw = _kernel(rng, random)
-    return lambda rng: draw(rng)
+_METHODS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "random": (random, lambda draw: lambda rng: draw(rng)),
+    "uniform": (random, lambda draw: lambda rng, low=0.0, high=1.0: low + (high - low) * draw(rng)),
+    "standard_normal": (standard_normal, lambda draw: lambda rng: draw(rng)),
+    "normal": (standard_normal, lambda draw: lambda rng, loc=0.0, scale=1.0: loc + scale * draw(rng)),
+    "standard_exponential": (standard_exponential, lambda draw: lambda rng: draw(rng)),
+    "exponential": (standard_exponential, lambda draw: lambda rng, scale=1.0: scale * draw(rng)),
+    "standard_gamma": (standard_gamma, lambda draw: lambda rng, shape: draw(rng, float(shape))),
+    "gamma": (standard_gamma, lambda draw: lambda rng, shape, scale=1.0: scale * draw(rng, float(shape))),
+    "beta": (beta, lambda draw: lambda rng, a, b: draw(rng, float(a), float(b))),
+    "integers": (integers, lambda draw: lambda rng, low, high=None: draw(rng, low, high)),
+}
+"""Methods of generators in kernels: the function above, and how it is called. Each makes one number."""
 
 
-@overload_method(RngType, "standard_normal", strict=False, jit_options={"forceinline": True})
-def _standard_normal(rng: Any) -> Any:
-    draw = _kernel(rng, standard_normal)
-    return lambda rng: draw(rng)
+def _add_method(name: str, function: Any, called: Callable[[Any], Any]) -> None:
+    def choose(rng: Any, *given: Any, **named: Any) -> Any:
+        return called(_kernel(rng, function))
+
+    choose.__signature__ = inspect.signature(called(None))  # type: ignore[attr-defined]
+    # Without strict=False numba compares the arguments of both functions.
+    overload_method(RngType, name, strict=False, jit_options={"forceinline": True})(choose)
 
 
-@overload_method(RngType, "standard_exponential", strict=False, jit_options={"forceinline": True})
-def _standard_exponential(rng: Any) -> Any:
-    draw = _kernel(rng, standard_exponential)
-    return lambda rng: draw(rng)
-
-
-@overload_method(RngType, "uniform", strict=False, jit_options={"forceinline": True})
-def _uniform(rng: Any, low: Any = 0.0, high: Any = 1.0) -> Any:
-    draw = _kernel(rng, random)
-    return lambda rng, low=0.0, high=1.0: low + (high - low) * draw(rng)
-
-
-@overload_method(RngType, "normal", strict=False, jit_options={"forceinline": True})
-def _normal(rng: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
-    draw = _kernel(rng, standard_normal)
-    return lambda rng, loc=0.0, scale=1.0: loc + scale * draw(rng)
-
-
-@overload_method(RngType, "exponential", strict=False, jit_options={"forceinline": True})
-def _exponential(rng: Any, scale: Any = 1.0) -> Any:
-    draw = _kernel(rng, standard_exponential)
-    return lambda rng, scale=1.0: scale * draw(rng)
-
-
-@overload_method(RngType, "standard_gamma", strict=False, jit_options={"forceinline": True})
-def _standard_gamma(rng: Any, shape: Any) -> Any:
-    draw = _kernel(rng, standard_gamma)
-    return lambda rng, shape: draw(rng, float(shape))
-
-
-@overload_method(RngType, "gamma", strict=False, jit_options={"forceinline": True})
-def _gamma(rng: Any, shape: Any, scale: Any = 1.0) -> Any:
-    draw = _kernel(rng, standard_gamma)
-    return lambda rng, shape, scale=1.0: scale * draw(rng, float(shape))
-
-
-@overload_method(RngType, "beta", strict=False, jit_options={"forceinline": True})
-def _beta(rng: Any, a: Any, b: Any) -> Any:
-    draw = _kernel(rng, beta)
-    return lambda rng, a, b: draw(rng, float(a), float(b))
-
-
-@overload_method(RngType, "integers", strict=False, jit_options={"forceinline": True})
-def _integers(rng: Any, low: Any, high: Any = None) -> Any:
-    draw = _kernel(rng, integers)
-    if getattr(high, "value", high) is None or isinstance(high, types.NoneType):
-        return lambda rng, low, high=None: draw(rng, 0, low)
-    return lambda rng, low, high=None: draw(rng, low, high)
+for _name, (_function, _called) in _METHODS.items():
+    _add_method(_name, _function, _called)

@@ -13,8 +13,8 @@ import numpy as np
 from driftbandits._common.checks import shown
 from driftbandits._common.rewards import excess_for, range_for
 from driftbandits._numba.loops import select_many, update_many
-from driftbandits._numba.random import StepStream
 from driftbandits._numba.player import Player
+from driftbandits._numba.random import StepStream
 from driftbandits.errors import PolicyError
 from driftbandits.live.past import Past, copy_of
 from driftbandits.policies._parts.belief import Belief, among, belief_of, of_rewards

@@ -99,8 +99,9 @@ class Replayer:
         resample, gate = stream(self.seed, replicate, RESAMPLE), self._stream(replicate, GATE, turn)
         sums, counts = np.zeros(self.parts), np.zeros(self.parts, np.int64)
         progress = np.array([0, -1, 0])
-        streams = [player.lent(rng) for rng in (resample, gate, player.rng)]
-        given = (rows.arms, rows.rewards, self._learnt, self.keep, *streams, block, sums, counts, progress, n_arms)
+        streams = tuple(player.lent(rng) for rng in (resample, gate, player.rng))
+        offered = (rows.arms, rows.rewards, self._learnt, self.keep)
+        given = (offered, streams, block, sums, counts, progress, n_arms)
         while True:
             before, room = int(progress[0]), player.room()
             progress[2] = room

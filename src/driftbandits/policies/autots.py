@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._numba.workspace import workspace
+from driftbandits._numba.memory import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
 from driftbandits.policies._parts.filters import chance, cut_back, merged, student, total
 from driftbandits.policies._parts.largest import keep_largest

@@ -105,7 +105,7 @@ class Job:
         log = EventLog(player.state, self.events)
         streams = (player.lent(noise_rng), player.rng)
         drawn = (self.noise, player.taken.given, instance.means, instance.best_mean)
-        given = (*drawn, *streams, self.times, regret, realised, pulls)
+        given = (*drawn, *streams, self.times, (regret, realised, pulls))
         seconds = 0.0
         while True:
             before, noted = player.step, int(tally[0].events)

@@ -15,9 +15,9 @@ from driftbandits._common.checks import check_flag, check_path, check_seed, chec
 from driftbandits._common.files import check_writable
 from driftbandits._common.threads import cores
 from driftbandits._common.versions import versions
-from driftbandits._numba.recipe import with_homes
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
+from driftbandits.instances.describe import with_homes
 from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Noise, check_noise
 from driftbandits.policies.registry import make_policy, name_policies

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, cast, delete, desc, exists, func, insert, select, text
 
-from driftbandits._numba.recipe import build, describe
+from driftbandits.instances.describe import build, describe
 from driftbandits.live.decisions import (
     ArmChanged,
     Asked,

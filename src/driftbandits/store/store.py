@@ -11,8 +11,8 @@ from types import EllipsisType
 from typing import IO, Any, Self
 
 from driftbandits._common.checks import check_between, check_path, check_whole, shown
-from driftbandits._numba.recipe import describe
 from driftbandits.errors import InputError
+from driftbandits.instances.describe import describe
 from driftbandits.live.decisions import Event, Outcome, Settled, Told
 from driftbandits.live.explanation import Explanation
 from driftbandits.live.session import Session

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.checks import is_ours
 from driftbandits._common.rewards import Rewards, rewards_of, taken_by
-from driftbandits._numba.compiled import is_ours
 from driftbandits._numba.player import Mode, Player
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, sinusoid

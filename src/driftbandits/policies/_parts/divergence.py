@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-
 CLOSE = 1e-13
 MOST_ITERATIONS = 60
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 
-
 def keep_largest(best: int, largest: float, index: int, number: float) -> tuple[int, float]:
     """``index`` and ``number`` if that is larger than ``largest``, else ``best`` and ``largest`` as they are.
 

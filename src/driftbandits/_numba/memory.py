@@ -1,4 +1,4 @@
-"""Arrays to compute in, which in compiled code lie on the stack."""
+"""Addresses as pointers, and arrays to compute in, which in compiled code lie on the stack."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ from typing import Any
 import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic, overload
+
+
+def to_pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The machine code of a function whose argument is an address, and whose result a pointer."""
+    return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+
+@intrinsic
+def as_pointer(typing: Any, address: Any) -> Any:
+    """An address as a pointer, which ``carray`` takes: the example in numba's documentation of ``intrinsic``."""
+    return types.voidptr(types.intp), to_pointer
 
 
 def workspace(length: int) -> Any:

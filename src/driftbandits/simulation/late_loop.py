@@ -6,8 +6,6 @@ before its first step. What a policy does meanwhile is what ``live.learners`` do
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from driftbandits._numba.loops import (
@@ -43,7 +41,7 @@ PROGRESS = np.dtype(
 """How far a run is; ``advance_late`` continues from it."""
 
 
-def unknown_arm(arm: int, ahead: int, known: Any) -> int:
+def unknown_arm(arm, ahead, known):
     """The arm ``ahead`` places after ``arm`` among those not known yet, in a circle; ``arm`` itself if it is known.
 
     At first most policies want each arm once, the first of them as long as they have learnt nothing.
@@ -54,7 +52,7 @@ def unknown_arm(arm: int, ahead: int, known: Any) -> int:
     return int(unknown[(np.searchsorted(unknown, arm) + ahead) % len(unknown)])
 
 
-def put_aside(queues: Any, following: Any, arm: int, step: int) -> None:
+def put_aside(queues, following, arm, step):
     """Append a step to the queue of its arm; ``queues`` holds each arm's first and last step."""
     if queues[arm, 0] == NOBODY:
         queues[arm, 0] = step
@@ -63,7 +61,7 @@ def put_aside(queues: Any, following: Any, arm: int, step: int) -> None:
     queues[arm, 1] = step
 
 
-def taken(queues: Any, following: Any, arm: int, oldest: int) -> int:
+def taken(queues, following, arm, oldest):
     """The first step in an arm's queue, removed from it; those before ``oldest`` are dropped: means drift."""
     step = queues[arm, 0]
     while step != NOBODY and step < oldest:
@@ -72,34 +70,17 @@ def taken(queues: Any, following: Any, arm: int, oldest: int) -> int:
     return int(step)
 
 
-def advance_late(
-    policy: Any,
-    state: Any,
-    fault: Any,
-    noise: Any,
-    takes: Any,
-    means: Any,
-    best: Any,
-    scatter: Any,
-    rng: Any,
-    late: Any,
-    in_turn: bool,
-    arms: Any,
-    rewards: Any,
-    known: Any,
-    queues: Any,
-    following: Any,
-    progress: Any,
-    stop: int,
-) -> int:
+def advance_late(policy, state, fault, noise, takes, means, best, scatter, rng, late, kept, queue, progress, stop):
     """Play up to step ``stop``, or until there is no more room for updates. Returns the step reached.
 
     ``takes`` is (low, high), the rewards that the run takes, or (low, high, zero, unit) if they are rescaled.
 
-    ``late`` is (delay, bundle). A policy that learns ``in_turn`` is told the reward of exactly the arm that it
+    ``late`` is (delay, bundle, in_turn). A policy that learns ``in_turn`` is told the reward of exactly the arm that it
     chose before it chooses again; until then all choices are that arm, and rewards of others wait in ``queues``.
     """
-    n_arms, (delay, bundle), at = means.shape[1], late, progress[0]
+    arms, rewards = kept
+    known, queues, following = queue
+    n_arms, (delay, bundle, in_turn), at = means.shape[1], late, progress[0]
     low, high = takes[0], takes[1]
     while at.step < stop:
         step = at.step
