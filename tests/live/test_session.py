@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 from clock import Clock
-from driftbandits._numba.random import StepStream
 from driftbandits._numba.player import Player
+from driftbandits._numba.random import StepStream
 from driftbandits.live import decisions
 from driftbandits.live.decisions import TooOldError, UnknownDecisionError
 from driftbandits.live.learners import SEED_STEPS

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from driftbandits.policies._parts.own_random import mix_in, new_generator, uniform
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ import driftbandits as db
 from driftbandits.policies import adswitch
 from driftbandits.policies._parts.divergence import bernoulli_upper
 from driftbandits.policies._parts.hulls import NONE, new_pool, new_vertices, push_vertex
-from driftbandits.policies._parts.own_random import mix_in, new_generator, uniform
 from many_examples import examples
 from naive_detectors import NaiveCUSUMUCB, NaiveGenerator, NaiveGLRUCB, NaiveMUCB, kl_upper
 from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA

@@ -71,7 +71,6 @@ class Scripted(db.Policy):
                 state.second[index].x = 0.5 * state.second[index].x - reward
 
 
-@db.kernel
 def place(rule: Any, arm: int, t: int) -> int:
     index = rule.shift + rule.by_arm * arm + rule.by_t * t
     return index % rule.modulo if rule.modulo > 0 else index  # type: ignore[no-any-return]
