@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from itertools import combinations
@@ -34,7 +35,9 @@ def check_verbs(policy: Any, what: str = "a policy") -> None:
             f"which has no {missing[0]}{_wrapper(policy)}"
         )
     for verb, given in () if is_ours(type(policy)) else POLICY.items():
-        check_call(type(policy).__name__, getattr(policy, verb), given)
+        method = getattr(policy, verb)
+        more = ("rng",) if verb == "update" and takes_rng(method) else ()
+        check_call(type(policy).__name__, method, (*given, *more))
 
 
 def check_call(owner: str, method: Callable[..., Any], given: tuple[str, ...]) -> None:
@@ -89,3 +92,21 @@ def check_state(policy: Any, state: Any) -> None:
             f"{type(policy).__name__}.init made a field event of another form than db.records(1, count='i8', ...), "
             "length 1 with a column count: call the field something else if it holds no events"
         )
+
+
+def takes_rng(update: Callable[..., Any]) -> bool:
+    """Whether a bound method ``update`` is to be called with a random generator after the reward.
+
+    >>> takes_rng(lambda state, arm, reward: None), takes_rng(lambda state, arm, reward, rng: None)
+    (False, True)
+    """
+    return _fourth_is_rng(getattr(update, "__func__", update), hasattr(update, "__self__"))
+
+
+@functools.lru_cache(maxsize=1024)
+def _fourth_is_rng(function: Any, bound: bool) -> bool:
+    try:
+        names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
+    except (TypeError, ValueError):  # of a method that is not written in Python
+        return False
+    return names[3 + bound : 4 + bound] == ["rng"]

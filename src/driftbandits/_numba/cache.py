@@ -65,7 +65,7 @@ def _function(name: str, source: str, file: str, space: dict[str, Any]) -> Funct
 
 
 def _written(folder: Path, source: str) -> tuple[Path, bool]:
-    """The file of an entry, and whether it was there. Its time is 0: numba compares it, and two may write it at once."""
+    """The file of an entry, and whether it was there. Its time is 0, which numba compares: two may write it at once."""
     file = folder / "entry.py"
     if file.exists():
         with suppress(OSError):

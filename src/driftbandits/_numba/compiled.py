@@ -7,7 +7,6 @@ NamedTuple of the fields annotated ``float``, ``int`` or ``bool``.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -86,21 +85,3 @@ def kernels_digest(owner: type) -> str:
 @functools.cache
 def _digest_of_ours(owner: type) -> str:
     return code_digest(kernels_of(owner).values())
-
-
-def takes_rng(update: Callable[..., Any]) -> bool:
-    """Whether a bound method ``update`` is to be called with a random generator after the reward.
-
-    >>> takes_rng(lambda state, arm, reward: None), takes_rng(lambda state, arm, reward, rng: None)
-    (False, True)
-    """
-    return _fourth_is_rng(getattr(update, "__func__", update), hasattr(update, "__self__"))
-
-
-@functools.lru_cache(maxsize=1024)
-def _fourth_is_rng(function: Any, bound: bool) -> bool:
-    try:
-        names = list(inspect.signature(getattr(function, "py_func", function)).parameters)
-    except (TypeError, ValueError):  # of a method that is not written in Python
-        return False
-    return names[3 + bound : 4 + bound] == ["rng"]

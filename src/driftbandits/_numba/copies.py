@@ -16,6 +16,7 @@ import numba
 
 from driftbandits._numba.compiled import OPTIONS, kernels_of
 from driftbandits._numba.digest import attributes, codes, global_names, has_stand_in, is_foreign
+from driftbandits.errors import PolicyError
 
 HOME = __name__
 """The module that copies say they are of: numba imports it, and a function that was made by exec has none."""
@@ -53,6 +54,8 @@ class Copies:
     def __init__(self, checked: bool | None, kept: Iterable[Any] = (), outlined: Iterable[Any] = ()) -> None:
         self.checked, self.outlined = checked, frozenset(outlined)
         self.made: dict[Any, Any] = {each: each for each in kept}
+        self._open: list[Any] = []
+        """Functions whose copies are being filled, each reached from the one before."""
 
     def replace(self, stub: Any, function: Any) -> None:
         """From now on a copy of ``function``, or what was made already, takes the place of ``stub``."""
@@ -61,17 +64,17 @@ class Copies:
     def of(self, function: Any) -> Any:
         """The copy of a function, compiled when it is first called."""
         function = getattr(function, "py_func", function)
+        if function in self._open[:-1] and self.checked is not None:
+            raise PolicyError(
+                f"{function.__name__} and {self._open[-1].__name__} call each other, which numba can't cache: make them "
+                f"one function, which may call itself\n  {function.__code__.co_filename}, line "
+                f"{function.__code__.co_firstlineno}"
+            )
         if function not in self.made:
             body = self._empty(function)
             self.made[function] = body if self.checked is None else self._compiled(function, body)
             self._fill(function, body)
         return self.made[function]
-
-    def body(self, function: Any) -> Any:
-        """A copy that is not compiled itself, with names that are: what an overload returns, or numba.njit takes."""
-        made = self._empty(function)
-        self._fill(function, made)
-        return made
 
     def _compiled(self, function: Any, body: Any) -> Any:
         options = inlined() if function not in self.outlined else {**inlined(), "forceinline": False}
@@ -85,6 +88,7 @@ class Copies:
         return made
 
     def _fill(self, function: Any, made: FunctionType) -> None:
+        self._open.append(function)
         space, given = made.__globals__, function.__globals__
         space["__builtins__"], space["__name__"] = given["__builtins__"], HOME
         for code in codes(function.__code__):
@@ -97,6 +101,7 @@ class Copies:
         made.__defaults__ = function.__defaults__ and tuple(self._value(each, names) for each in function.__defaults__)
         if function.__kwdefaults__:
             made.__kwdefaults__ = {name: self._value(each, names) for name, each in function.__kwdefaults__.items()}
+        self._open.pop()
 
     def _value(self, value: Any, names: tuple[str, ...]) -> Any:
         """What a name of the original means in the copy."""

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numba import carray
 
+from driftbandits._common.verbs import takes_rng
 from driftbandits._numba import loops, random
 from driftbandits._numba.cache import compiled
-from driftbandits._numba.compiled import Compiled, kernels_digest, kernels_of, number_fields, takes_rng
+from driftbandits._numba.compiled import Compiled, kernels_digest, kernels_of, number_fields
 from driftbandits._numba.copies import Copies
 from driftbandits._numba.digest import code_digest, codes, is_foreign, machinery_digest, reached
 from driftbandits._numba.memory import as_pointer, workspace
@@ -241,8 +242,7 @@ def compiled_loop(loop: Any, owners: tuple[type, ...], replaced: dict[Any, Any],
     """A copy of a loop in which the kernels of these classes take the place of stubs."""
     copies = Copies(checked, kept=(loops.as_arm,))
     for owner in owners:
-        own = _copies(owner, replaced[loops.is_on], checked)
-        kernels = {name: own.of(kernel) for name, kernel in kernels_of(owner).items()}
+        kernels = _kernels(owner, replaced[loops.is_on], checked).copy()
         if loops.update in replaced and "update" in kernels:
             copies.replace(loops.told, kernels.pop("update"))
         for name, kernel in kernels.items():
@@ -254,16 +254,17 @@ def compiled_loop(loop: Any, owners: tuple[type, ...], replaced: dict[Any, Any],
     return copies.of(loop)
 
 
-def _copies(owner: type, is_on: Any, checked: bool) -> Copies:
-    """The copies of a class's kernels: the same for all loops and, beside a policy, for every noise."""
+def _kernels(owner: type, is_on: Any, checked: bool) -> dict[str, Any]:
+    """The compiled kernels of a class: the same for all loops and, beside a policy, for every noise."""
     key = kernels_digest(owner), is_on, checked
     if key not in _shared:
-        _shared[key] = Copies(checked, kept=(workspace,))
-        _shared[key].replace(loops.is_on, is_on)
+        copies = Copies(checked, kept=(workspace,))
+        copies.replace(loops.is_on, is_on)
+        _shared[key] = {name: copies.of(kernel) for name, kernel in kernels_of(owner).items()}
     return _shared[key]
 
 
-_shared: dict[Any, Copies] = {}
+_shared: dict[Any, dict[str, Any]] = {}
 
 
 def refuse_unchecked(owners: tuple[type, ...]) -> None:

@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from driftbandits._common.checks import shown
-from driftbandits._numba.compiled import takes_rng
+from driftbandits._common.verbs import takes_rng
 from driftbandits._numba.random import placed
 from driftbandits.errors import PolicyError
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from driftbandits._common.checks import LARGEST_REWARD, is_ours, shown
 from driftbandits._common.rewards import OTHER_NOISE, OWN_NOISE, excess_for, not_taken, taken_by
-from driftbandits._common.verbs import check_state, check_verbs
-from driftbandits._numba.compiled import Compiled, check_fields, compiling, takes_rng
+from driftbandits._common.verbs import check_state, check_verbs, takes_rng
+from driftbandits._numba.compiled import Compiled, check_fields, compiling
 from driftbandits._numba.copies import as_plain
 from driftbandits._numba.entry import Call, Entry, entry
 from driftbandits._numba.faults import compile_fault, kernel_fault
@@ -73,10 +73,10 @@ class Player:
     """One run of a policy: its State, and how many updates it has learnt from.
 
     The policy draws from ``rng``. If that is a StepStream, update number n draws from its step ``offset + n``, so that
-    what is learnt does not depend on how updates were batched. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
-    bytes of a State do not depend on who played it in which pieces. ``reward_range`` is what the user declared: a
-    policy that is defined for [0, 1] learns rewards rescaled from it. Rewards are ``simulated`` where the user chose
-    the noise. Threads that share one take turns: machine code
+    what is learnt does not depend on how updates were batched. Room is made for ``ahead`` updates at a time, always at
+    the same numbers of updates, so that even the bytes of a State do not depend on who played it in which pieces.
+    ``reward_range`` is what the user declared: a policy that is defined for [0, 1] learns rewards rescaled from it.
+    Rewards are ``simulated`` where the user chose the noise. Threads that share a Player take turns: machine code
     releases the interpreter's lock, and would write into arrays that another thread has replaced by longer ones.
     """
 

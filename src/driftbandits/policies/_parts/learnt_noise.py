@@ -45,7 +45,8 @@ def draw_mean(run: Any, arm: Any, mean: float, spread: float, rng: np.random.Gen
     if run.coin:
         p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)  # but for rounding it is
         return draw_beta(p / spread, (1.0 - p) / spread, rng)
-    noise = arm_noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+    offset = mean - run.center
+    noise = arm_noise(run, arm) + offset * offset / (1.0 + arm.pulls)
     return mean + math.sqrt(noise * spread) * rng.standard_normal()
 
 
