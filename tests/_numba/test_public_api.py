@@ -31,7 +31,7 @@ def private(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             chain = ast.unparse(node)
-            library, _, rest = chain.partition(".")
+            library, _, rest = chain.partition("(")[0].partition(".")
             if aliases.get(library, "").split(".")[0] in LIBRARIES and is_private(f"{aliases[library]}.{rest}"):
                 yield chain
 

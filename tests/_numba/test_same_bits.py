@@ -69,7 +69,7 @@ def test_compiled_checked_and_interpreted_play_the_same(name: str) -> None:
     noise = db.Bernoulli() if policy.rewards.rescaled else db.Gaussian(0.5)
     found = []
     for mode in ("interpreted", "checked", "compiled"):
-        run = Job(policy, instance, noise, np.array([1_500]), 7, mode=mode).play(0, lambda steps: True)  # type: ignore[arg-type]
+        run = Job(policy, instance, noise, np.array([1_500]), 7, mode=mode).play(0, lambda steps: True)
         assert run is not None
         found.append((run.regret.tolist(), run.realised.tolist(), run.pulls.tolist()))
     assert found[0] == found[1] == found[2]

@@ -32,7 +32,7 @@ def root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "driftbandits"
 
 
-def compiled(digest: str, name: str, source: str, fill: Callable[[], dict[str, Any]]) -> Callable[..., int]:
+def compiled(digest: str, name: str, source: str, fill: Callable[[], dict[str, Any]]) -> Any:
     """The function ``name`` of ``source``, compiled; ``fill`` makes its globals, which the cache spares.
 
     Without a folder that can be written, as in a read-only container, it is compiled for this process alone.

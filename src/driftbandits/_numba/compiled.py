@@ -44,7 +44,7 @@ class Compiled:
 
 def number_fields(owner: type) -> dict[str, str]:
     """The fields that kernels can read, by name: "float", "int" or "bool"."""
-    kinds = {field.name: _type_name(field.type) for field in fields(owner)}  # type: ignore[arg-type]
+    kinds = {field.name: _type_name(field.type) for field in fields(owner)}
     return {name: kind for name, kind in kinds.items() if kind in NUMBERS}
 
 

@@ -66,8 +66,8 @@ class Copies:
         function = getattr(function, "py_func", function)
         if function in self._open[:-1] and self.checked is not None:
             raise PolicyError(
-                f"{function.__name__} and {self._open[-1].__name__} call each other, which numba can't cache: make them "
-                f"one function, which may call itself\n  {function.__code__.co_filename}, line "
+                f"{function.__name__} and {self._open[-1].__name__} call each other, which numba can't cache: make "
+                f"them one function, which may call itself\n  {function.__code__.co_filename}, line "
                 f"{function.__code__.co_firstlineno}"
             )
         if function not in self.made:
@@ -125,6 +125,6 @@ def as_plain(thing: Any) -> Any:
     """
     owner, copies = type(thing), Copies(None)
     kernels = {name: copies.of(kernel) for name, kernel in kernels_of(owner).items()}
-    made = object.__new__(type(owner.__name__, (owner,), {**kernels, "__module__": owner.__module__}))
+    made: Any = object.__new__(type(owner.__name__, (owner,), {**kernels, "__module__": owner.__module__}))
     vars(made).update(vars(thing))
     return made

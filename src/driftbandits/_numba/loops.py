@@ -9,6 +9,7 @@ may fail, and is left out where indices are not checked; ``blame`` writes them i
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numba
 import numpy as np
@@ -19,14 +20,6 @@ from driftbandits._common.checks import shown
 from driftbandits._common.verbs import takes_rng
 from driftbandits._numba.random import placed
 from driftbandits.errors import PolicyError
-
-TALLY = np.dtype(
-    [("regret", "f8"), ("realised", "f8"), ("checkpoint", "i8"), ("events", "i8"), ("step", "i8")], align=True
-)
-"""What a run has accumulated so far; ``advance`` continues from it."""
-
-PROGRESS = np.dtype([("step", "i8"), ("wanted", "i8"), ("events", "i8")], align=True)
-"""How far a run is that is written down; ``record`` continues from it."""
 
 CHOOSING, DRAWING = -1, -2
 """In place of an arm, while one is being chosen; while its reward is drawn, with the mean in place of the reward."""
@@ -41,7 +34,7 @@ NO_ARM = "must return the number of an arm, a whole number as in return int(arm)
 # Stubs: as they are called in Python
 
 
-def select(policy, state, rng):
+def select(policy: Any, state: Any, rng: Any) -> int:
     """The arm that ``policy`` pulls next."""
     arm = policy.select(state, rng)
     try:
@@ -50,7 +43,7 @@ def select(policy, state, rng):
         raise PolicyError(f"{type(policy).__name__}.select {NO_ARM}; it returned {shown(arm)}") from None
 
 
-def update(policy, state, arm, reward, rng):
+def update(policy: Any, state: Any, arm: int, reward: float, rng: Any) -> None:
     """Pass the reward of a pull to ``policy``."""
     if takes_rng(policy.update):
         policy.update(state, arm, reward, rng)
@@ -84,7 +77,7 @@ def note_event(state, log, at):
         log[at] = state.event[0]
 
 
-def is_on(arms, arm):
+def is_on(arms: Any, arm: int) -> bool:
     """Whether an arm may be chosen: unless the column ``off`` of a State's arms says that it may not."""
     return "off" not in arms.dtype.names or arms[arm].off == 0
 
@@ -170,87 +163,6 @@ def not_moved(rng, step):
 # The loops
 
 
-def advance(policy, state, fault, noise, takes, means, best, scatter, rng, times, sums, log, tally, stop):
-    """Play steps ``tally.step .. stop-1``; stop early when the event log is full. Returns the step reached.
-
-    ``takes`` is (low, high), the rewards that the run takes, or (low, high, zero, unit) if they are rescaled.
-    """
-    regret, realised, pulls = sums
-    n_arms = means.shape[1]
-    total, received = tally[0].regret, tally[0].realised
-    checkpoint, events, seen = tally[0].checkpoint, tally[0].events, event_count(state)
-    step = tally[0].step
-    low, high = takes[0], takes[1]
-    while step < stop:
-        mark(fault, step, CHOOSING, 0.0)
-        arm = as_arm(select(policy, state, rng))
-        if arm < 0 or arm >= n_arms:
-            return blame(fault, step, arm, 0.0, WRONG_ARM)
-        mark(fault, step, DRAWING, means[step, arm])
-        reward = draw(noise, means[step, arm], scatter)
-        if not low <= reward <= high:
-            return blame(fault, step, arm, reward, WRONG_REWARD)
-        learnt = learnt_of(takes, reward)
-        mark(fault, step, arm, learnt)
-        update(policy, state, arm, learnt, rng)
-        total += best[step] - means[step, arm]
-        received += best[step] - reward
-        pulls[arm] += 1
-        step += 1
-        if step == times[checkpoint]:
-            regret[checkpoint] = total
-            realised[checkpoint] = received
-            checkpoint += 1
-        if event_count(state) != seen:
-            seen = event_count(state)
-            if len(log) > 0:
-                note_event(state, log, events)
-                events += 1
-                if events == len(log):
-                    break
-    tally[0].regret, tally[0].realised = total, received
-    tally[0].checkpoint, tally[0].events, tally[0].step = checkpoint, events, step
-    return int(step)
-
-
-def record(policy, state, fault, noise, takes, means, scatter, rng, places, arms, rewards, log, progress, stop):
-    """As ``advance``, but steps ``progress.step .. stop-1`` are written down, and nothing is added up.
-
-    ``places`` holds the number in ``means`` of each arm that the policy knows; ``CHOOSING`` for one that is off.
-    ``progress.wanted`` is the arm that the policy chose already, if it did.
-    """
-    events, seen = progress[0].events, event_count(state)
-    step, wanted = progress[0].step, progress[0].wanted
-    low, high = takes[0], takes[1]
-    while step < stop:
-        arm = wanted
-        if arm == CHOOSING:
-            mark(fault, step, CHOOSING, 0.0)
-            arm = as_arm(select(policy, state, rng))
-        wanted = CHOOSING
-        if arm < 0 or arm >= len(places) or places[arm] == CHOOSING:
-            return blame(fault, step, arm, 0.0, WRONG_ARM)
-        mark(fault, step, DRAWING, means[step, places[arm]])
-        reward = draw(noise, means[step, places[arm]], scatter)
-        if not low <= reward <= high:
-            return blame(fault, step, arm, reward, WRONG_REWARD)
-        learnt = learnt_of(takes, reward)
-        mark(fault, step, arm, learnt)
-        update(policy, state, arm, learnt, rng)
-        arms[step] = places[arm]
-        rewards[step] = reward
-        step += 1
-        if event_count(state) != seen:
-            seen = event_count(state)
-            if len(log) > 0:
-                note_event(state, log, events)
-                events += 1
-                if events == len(log):
-                    break
-    progress[0].events, progress[0].step, progress[0].wanted = events, step, wanted
-    return int(step)
-
-
 def select_once(policy, state, fault, rng, n_arms):
     """The arm to pull now."""
     mark(fault, 0, CHOOSING, 0.0)
@@ -271,42 +183,6 @@ def settle_once(policy, state, fault):
     """Do the work that was put off."""
     settle(policy, state)
     return 0
-
-
-def replay(policy, state, fault, rows, streams, block, sums, counts, progress, n_arms, stop):
-    """Offer rows of a log up to ``stop`` to the policy, which learns from those with the arm it wants.
-
-    ``learnt`` is what it learns of each of the ``rewards``.
-
-    In place of each row comes one drawn from its block of ``block`` rows; 1 leaves the log as it is. It is kept
-    with the chance ``keep``. ``sums`` and ``counts`` gather the rewards received, by equal parts of the log. Both
-    draws are made for every row, so all policies are offered the same ones. ``progress`` holds the next row, the
-    arm that the policy waits for, -1 for none yet, and the number of updates that there is room for.
-    """
-    arms, rewards, learnt, keep = rows
-    row_rng, gate_rng, rng = streams
-    n_rows, n_parts = len(arms), len(sums)
-    step, arm, room = progress[0], progress[1], progress[2]
-    while step < stop and room > 0:
-        first = step - step % block
-        row = first + int(row_rng.random() * min(block, n_rows - first))
-        kept = gate_rng.random() < keep[row]
-        if kept and arm < 0:
-            mark(fault, step, CHOOSING, 0.0)
-            arm = as_arm(select(policy, state, rng))
-            if arm < 0 or arm >= n_arms:
-                return blame(fault, step, arm, 0.0, WRONG_ARM)
-        if kept and arms[row] == arm:
-            mark(fault, step, arm, learnt[row])
-            update(policy, state, arm, learnt[row], rng)
-            part = step * n_parts // n_rows
-            sums[part] += rewards[row]
-            counts[part] += 1
-            arm = -1
-            room -= 1
-        step += 1
-    progress[0], progress[1], progress[2] = step, arm, room
-    return int(step)
 
 
 def select_many(policy, state, fault, stream, step, draws, explore, holdout, arms, p):

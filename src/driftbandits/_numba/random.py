@@ -167,7 +167,7 @@ def next_of_sfc64(rng: Any) -> Any:
 
 def next_of_philox(rng: Any) -> Any:
     words = words_of(rng)
-    place = np.int64(words[_PLACE])
+    place: Any = np.int64(words[_PLACE])
     if place >= 4:
         refill(words)
         place = 0
@@ -218,17 +218,17 @@ def place_of_half(rng: Any) -> int:
 # Distributions
 
 
-def random(rng: Any) -> float:
+def random(rng: Any) -> Any:
     return np.int64(next_word(rng) >> U(11)) * 2.0**-53
 
 
-def standard_normal(rng: Any) -> float:
+def standard_normal(rng: Any) -> Any:
     word = next_word(rng)
     layer, far = np.int64(word & U(0x1FF)), np.int64((word >> U(9)) & U(0xFFFFFFFFFFFFF))
     return far * NORMAL_WIDTH[layer] if far < NORMAL_INSIDE[layer] else rare_normal(rng, word)
 
 
-def rare_normal(rng: Any, word: Any) -> float:
+def rare_normal(rng: Any, word: Any) -> Any:
     """One normal number in 80, which needs more than one draw: not inlined, or it takes registers from the kernel."""
     while True:
         layer, far = np.int64(word & U(0x1FF)), np.int64((word >> U(9)) & U(0xFFFFFFFFFFFFF))
@@ -247,7 +247,7 @@ def rare_normal(rng: Any, word: Any) -> float:
         word = next_word(rng)
 
 
-def standard_exponential(rng: Any) -> float:
+def standard_exponential(rng: Any) -> Any:
     while True:
         word = next_word(rng) >> U(3)
         layer, far = np.int64(word & U(0xFF)), np.int64(word >> U(8))
@@ -261,7 +261,7 @@ def standard_exponential(rng: Any) -> float:
             return x
 
 
-def standard_gamma(rng: Any, shape: float) -> float:
+def standard_gamma(rng: Any, shape: float) -> Any:
     if shape == 1.0:
         return standard_exponential(rng)
     if shape == 0.0:
@@ -293,7 +293,7 @@ def standard_gamma(rng: Any, shape: float) -> float:
             return b * v
 
 
-def beta(rng: Any, a: float, b: float) -> float:
+def beta(rng: Any, a: float, b: float) -> Any:
     if a > 1.0 or b > 1.0:
         first = standard_gamma(rng, a)
         return first / (first + standard_gamma(rng, b))
@@ -311,7 +311,7 @@ def beta(rng: Any, a: float, b: float) -> float:
             return math.exp(log_x - math.log(math.exp(log_x) + math.exp(log_y)))
 
 
-def integers(rng: Any, low: int, high: int | None) -> int:
+def integers(rng: Any, low: int, high: int | None) -> Any:
     """One of low, low + 1, ..., high - 1; of 0, ..., low - 1 if high is None."""
     if high is None:
         return integers(rng, 0, low)
@@ -355,11 +355,11 @@ def _kernel(rng: RngType, function: Any) -> Any:
     return _copies[rng.kind].of(function)
 
 
-def _half_of_sfc64(rng: Any) -> int:
+def _half_of_sfc64(rng: Any) -> Any:
     return SFC64_HALF
 
 
-def _half_of_philox(rng: Any) -> int:
+def _half_of_philox(rng: Any) -> Any:
     return _HALF
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.threads import GoOn
 from driftbandits._numba.compiled import loop
-from driftbandits._numba.loops import replay
 from driftbandits._numba.player import Player
+from driftbandits.offline.replay_loop import replay
 from driftbandits.offline.trust import Evidence
 from driftbandits.simulation.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, stream
 

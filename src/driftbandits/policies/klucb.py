@@ -84,7 +84,7 @@ class KLUCB(Policy):
         if run.t < len(arms):
             return run.t  # type: ignore[no-any-return]
         if run.gaussian:
-            return highest_index(arms, 2.0 * self.sigma**2 * run.allowed)
+            return highest_index(arms, 2.0 * self.sigma * self.sigma * run.allowed)
         best = surely_largest(arms, run.allowed)
         return best if best != OPEN else _largest_index(arms, run.allowed)
 

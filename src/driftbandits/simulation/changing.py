@@ -17,13 +17,14 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn
-from driftbandits._numba.loops import CHOOSING, PROGRESS, record
+from driftbandits._numba.loops import CHOOSING
 from driftbandits._numba.player import Player
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.policies._parts.changing_arms import RECENT, learn_in_turn, with_arms
 from driftbandits.simulation.events import EventLog
+from driftbandits.simulation.loops import PROGRESS, record
 
 
 class Played(NamedTuple):

@@ -13,12 +13,12 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn, in_threads
-from driftbandits._numba.loops import TALLY, advance
 from driftbandits._numba.player import Mode, Player, usual_mode
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.changing import Played, first_arms, play_steps, rehearse_change
 from driftbandits.simulation.events import EventLog
+from driftbandits.simulation.loops import TALLY, advance
 from driftbandits.simulation.requirements import check_fits
 
 COMPILED_CHUNK = 1 << 18
