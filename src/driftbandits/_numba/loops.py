@@ -223,9 +223,10 @@ def select_many(policy, state, fault, stream, step, draws, explore, holdout, arm
     return 0
 
 
-def update_many(policy, state, fault, stream, first, arms, rewards):
+def update_many(policy, state, fault, stream, first, pulls, count):
     """Learn from pulls; number ``first + index`` draws from that step of ``stream``, if it is a StepStream."""
-    for index in range(len(arms)):
+    arms, rewards = pulls
+    for index in range(count):
         mark(fault, index, arms[index], rewards[index])
         update(policy, state, arms[index], rewards[index], placed(stream, first + index))
     return 0

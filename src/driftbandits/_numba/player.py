@@ -129,6 +129,8 @@ class Player:
         self._fault = np.zeros(3)
         self._calls: dict[Any, Callable[..., int]] = {}
         self._lock = threading.Lock()
+        self._pulls = np.empty(1, np.int64), np.empty(1)
+        """Where loops find the pulls that they learn: memory that stays where it is."""
         self._first: Any = None
         """The first State as ``init`` made it, for the next run to begin with."""
 
@@ -238,7 +240,8 @@ class Player:
 
     def select(self) -> int:
         """The arm to pull now."""
-        return self.play_alone(select_once, self.rng, self.n_arms)
+        with self._lock:
+            return self.play(select_once, self.rng, self.n_arms)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""
@@ -260,14 +263,17 @@ class Player:
             with self._lock:
                 now = pulls[: self.room()]
                 arms, rewards = zip(*now, strict=True)
+                count = len(now)
                 if min(arms) < 0 or max(arms) >= self.n_arms:  # machine code would write beyond the State
                     raise InputError(f"a reward is of an arm from 0 to {self.n_arms - 1}; got {set(arms)}")
                 if not (self.taken.low <= min(rewards) and max(rewards) <= self.taken.high):
                     wrong = next(index for index, reward in enumerate(rewards) if not self._takes(reward))
                     raise self._not_taken(rewards[wrong], self.step + wrong + 1)
-                learnt = self.taken.learnt(np.array(rewards, float))
-                self.play(update_many, self.update_stream, self.offset + self.step, np.array(arms, np.int64), learnt)
-                self.step += len(now)
+                if count > len(self._pulls[0]):
+                    self._pulls = np.empty(2 * count, np.int64), np.empty(2 * count)
+                self._pulls[0][:count], self._pulls[1][:count] = arms, self.taken.learnt(np.array(rewards, float))
+                self.play(update_many, self.update_stream, self.offset + self.step, self._pulls, count)
+                self.step += count
                 self.room()  # now, not before the next update: a State must not depend on who looks at it in between
             pulls = pulls[len(now) :]
 

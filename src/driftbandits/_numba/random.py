@@ -191,12 +191,16 @@ def refill(words: Any) -> None:
     words[7], words[8], words[9], words[10] = a, b, c, d
 
 
-def high_word(one: Any, other: Any) -> Any:
+@intrinsic
+def high_word(typing: Any, one: Any, other: Any) -> Any:
     """The upper 64 bits of a product of 128."""
-    low = U(0xFFFFFFFF)
-    a, b, c, d = one >> U(32), one & low, other >> U(32), other & low
-    middle = ((b * d) >> U(32)) + ((a * d) & low) + ((b * c) & low)
-    return a * c + ((a * d) >> U(32)) + ((b * c) >> U(32)) + (middle >> U(32))
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = context.get_value_type(types.Integer("uint128", 128, signed=False))
+        product = builder.mul(*[builder.zext(argument, wide) for argument in arguments])
+        return builder.trunc(builder.lshr(product, wide(64)), context.get_value_type(types.uint64))
+
+    return types.uint64(types.uint64, types.uint64), generate
 
 
 def next_half(rng: Any) -> Any:

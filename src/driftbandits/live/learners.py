@@ -92,7 +92,7 @@ class Learner:
         arms, p = np.zeros(1, np.int64), np.zeros(1)
         chances, held = (self._on, self._choices, explore), (np.zeros(1, np.bool_), 0.0, 0)
         self.player.prepare(select_many, self.stream, 1, 1, chances, held, arms, p)
-        self.player.prepare(update_many, self.player.update_stream, 0, arms, p)
+        self.player.prepare(update_many, self.player.update_stream, 0, (arms, p), 1)
         self.begin_past()
 
     def _set_places(self, places: Sequence[int], on: Sequence[bool]) -> None:
@@ -102,6 +102,8 @@ class Learner:
         self._arm_at = np.array(places, np.int64)
         self._on = np.array(on, np.bool_)
         self._choices = np.flatnonzero(self._on)
+        # What a loop is given again and again stays the same object: its address is then known.
+        self._unexplored, self._explored = ((self._on, self._choices, share) for share in (0.0, float(self.explore)))
 
     @property
     def learnt(self) -> int:
@@ -366,7 +368,7 @@ class Learner:
         self, player: Player, step: int, count: int, explore: float = 0.0, held: tuple[Any, float, int] | None = None
     ) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
-        draws, chances = DRAWS if explore > 0 else 1, (self._on, self._choices, explore)
+        draws, chances = DRAWS if explore > 0 else 1, self._explored if explore > 0 else self._unexplored
         player.play_alone(select_many, self.stream, step, draws, chances, held or NOBODY, arms, p)
         return arms, p
 
