@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
+from driftbandits._numba.loops import update
 from driftbandits.policies._parts.bank import WEIGHT
 from driftbandits.policies.base import ARMS_CHANGE
 from lively import lively
@@ -75,8 +76,8 @@ def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.Dat
         assert arm == is_on[policy.select(only(policy, state, is_on), generator(seed + step))]
         reward = float(rng.random() < 0.3 + 0.1 * arm)
         state, twin = policy.reserve(state, 1), policy.reserve(twin, 1)
-        policy.update(state, arm, reward)
-        policy.update(twin, arm, reward)
+        update(policy, state, arm, reward, rng)
+        update(policy, twin, arm, reward, rng)
     if isinstance(policy, db.AutoUCB):  # in the twin, whose arms are all on, others lead, and some rewards seem late
         for name in ("streak", "late", "lead"):
             state.run[name] = twin.run[name]
@@ -92,7 +93,7 @@ def test_a_new_arm_changes_nothing_that_is_known_of_the_others(name: str) -> Non
     state: Any = policy.init(3)
     for step in range(40):
         state = policy.reserve(state, 1)
-        policy.update(state, step % 3, float(rng.random()))
+        update(policy, state, step % 3, float(rng.random()), rng)
     before = type(state)(*(array.copy() for array in state))
     more = policy.add_arm(state)
     assert len(more.arms) == 4

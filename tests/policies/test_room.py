@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftbandits as db
+from driftbandits._numba.loops import update
 from driftbandits._numba.player import AHEAD, Player
 from driftbandits.policies._parts.pair_windows import most_points, push_waiting
 from driftbandits.testing.policies import play_stream, reward_streams
@@ -105,7 +106,7 @@ def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead
             assert policy.has_room(player.state, ahead)
             lengths = [len(array) for array in player.state]
         arm = policy.select(player.state, rng)
-        policy.update(player.state, arm, rewards(pulls[arm], arm))
+        update(policy, player.state, arm, rewards(pulls[arm], arm), rng)
         pulls[arm] += 1
     assert [len(array) for array in player.state] == lengths
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._numba.loops import update
 from driftbandits.policies.base import Policy
 
 
@@ -107,7 +108,7 @@ class NaiveSession:
     def take(self, came: list[tuple[int, int, float]]) -> None:
         if self.policy.any_order:
             for _, arm, reward in came:
-                self.policy.update(self.state, arm, reward)
+                update(self.policy, self.state, arm, reward, self.rng(2**60 + self.learnt))
                 self.learnt += 1
                 self.unknown = [each for each in self.unknown if each != arm]
             return
@@ -121,6 +122,6 @@ class NaiveSession:
             if not fitting:
                 return
             self.aside.remove(fitting[0])
-            self.policy.update(self.state, wish, fitting[0][2])
+            update(self.policy, self.state, wish, fitting[0][2], self.rng(2**60 + self.learnt))
             self.learnt += 1
             self.fresh = True
