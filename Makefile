@@ -9,7 +9,7 @@ INSTALL := python -m pip install --no-compile --quiet --disable-pip-version-chec
 # uv installs in seconds what takes pip more than a minute. It reads no pip.conf: where only pip knows the way, pip goes it.
 EVERYTHING := --editable '.[all]' --group dev --group docs
 
-.PHONY: help reproduce demo test test-versions quick soak check docs site-check package bench bench-peers clean
+.PHONY: help reproduce demo test test-versions test-oldest test-newest quick soak check docs site-check package bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
@@ -48,19 +48,16 @@ test:
 	@$(STYLE)
 	@$(BIN)/python -m pytest -n 3 -o python_files="test_*.py check_code.py"
 
-# The bounds of pyproject.toml, and the newest versions of which numba says that they work together.
-OLDEST := "numba==0.61.0" "numpy==2.0.2"
-NEWEST := --upgrade numba numpy
-test-versions:
-	@for versions in oldest newest; do \
-		test -x .venv-$$versions/bin/python || $(PYTHON) -m venv .venv-$$versions || exit 1; \
-		case $$versions in oldest) wanted='$(OLDEST)';; *) wanted='$(NEWEST)';; esac; \
-		eval .venv-$$versions/bin/python -m pip install --quiet --disable-pip-version-check --editable . $$wanted \
-			pytest pytest-xdist hypothesis || exit 1; \
-		.venv-$$versions/bin/python -c 'import numba, numpy; print("numba", numba.__version__, "numpy", numpy.__version__)'; \
-		.venv-$$versions/bin/python -m pytest -q -n 2 -p no:cacheprovider $(CORE) || exit 1; \
-	done
-CORE := tests/_numba/test_random.py tests/_numba/test_kernels.py tests/_numba/test_cells.py tests/_numba/test_same_bits.py
+# The bounds of pyproject.toml, and the newest versions for NEWEST_PYTHON: newer ones of numpy need a newer Python.
+NEWEST_PYTHON ?= $(PYTHON)
+CORE := $(addprefix tests/_numba/test_,random.py same_bits.py kernels.py cells.py faults.py)
+test-versions: test-oldest test-newest
+test-oldest test-newest: test-%: $(READY)
+	@$(BIN)/uv venv --quiet --allow-existing --python $(if $(filter oldest,$*),$(PYTHON),$(NEWEST_PYTHON)) .venv-$*
+	@VIRTUAL_ENV=.venv-$* $(BIN)/uv pip install --quiet --upgrade --editable '.[all]' --group dev \
+		$(if $(filter oldest,$*),numba==0.61.0 numpy==2.0.2,numba numpy)
+	@.venv-$*/bin/python -c 'import numba, numpy; print("numba", numba.__version__, "numpy", numpy.__version__)'
+	@.venv-$*/bin/python -m pytest -q -n 2 $(CORE)
 
 quick: $(READY)
 	@$(BIN)/python tests/quick.py

@@ -71,7 +71,8 @@ print(pulls)
 
 def python(program: str, folder: Path) -> str:
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(folder / "cache")}
+    environment.pop("NUMBA_CACHE_DIR", None)  # where it is set, numba's files are bound to a folder's full name
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=folder
     )
