@@ -42,16 +42,16 @@ def compiled(digest: str, name: str, source: str, fill: Callable[[], dict[str, A
     except OSError:
         return _njit(_function(name, source, "<entry>", fill()), cache=False)
     if known:
-        with suppress(Exception):  # made for another processor or damaged: whatever reading it may raise
+        try:
             return _njit(_function(name, HEAD + source, str(file), {}), cache=True)
-    function = _function(name, HEAD + source, str(file), fill())
-    try:
-        return _njit(function, cache=True)
-    except numba.errors.NumbaError:
-        raise
-    except Exception:
-        remove(file.parent)
-        return _njit(function, cache=False)
+        except numba.errors.NumbaError:  # it was made for another processor
+            pass
+        except Exception:  # it is damaged: whatever reading it may raise
+            remove(file.parent)
+            if file.exists():  # it may not be removed
+                return _njit(_function(name, HEAD + source, str(file), fill()), cache=False)
+            return compiled(digest, name, source, fill)
+    return _njit(_function(name, HEAD + source, str(file), fill()), cache=True)
 
 
 def _njit(function: Any, cache: bool) -> Any:

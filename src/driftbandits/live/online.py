@@ -99,8 +99,9 @@ class Online:
         first = self.policy.stage(header["step"]).policy.init(self.n_arms)
         state = unpack_state(arrays, first, owner)
         header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
-        self._rng.bit_generator.state = header["rng"]
-        self._player.rng = self._player.lent(self._rng)
+        rng = self._rng
+        rng.bit_generator.state = header["rng"]
+        self._player.rng = self._player.lent(rng)
         self._player.resume(state, header["step"])
 
     def __repr__(self) -> str:
