@@ -228,7 +228,8 @@ def random(rng: Any) -> Any:
 
 def standard_normal(rng: Any) -> Any:
     word = next_word(rng)
-    layer, far = np.int64(word & U(0x1FF)), np.int64((word >> U(9)) & U(0xFFFFFFFFFFFFF))
+    # Of an unsigned index numba does not ask whether it counts from the end.
+    layer, far = word & U(0x1FF), np.int64((word >> U(9)) & U(0xFFFFFFFFFFFFF))
     return far * NORMAL_WIDTH[layer] if far < NORMAL_INSIDE[layer] else rare_normal(rng, word)
 
 
