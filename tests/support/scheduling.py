@@ -52,7 +52,7 @@ LONGEST = (
     "tests/project/test_operations.py",
     "tests/service/test_dashboard.py",
     "tests/research/test_league.py",
-    "tests/_numba/test_lowlevel.py",
+    "tests/_numba/test_random.py",
     "tests/_numba/test_cells.py",
     "tests/service/test_serve.py",
     "tests/_numba/test_fuzz_policies.py",
