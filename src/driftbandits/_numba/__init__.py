@@ -1,1 +1,1 @@
-"""The only room that knows numba: kernels and how they are compiled, loops around them, and the Player."""
+"""The only subpackage that knows numba: copies of kernels, loops, entries, the cache, random numbers and the Player."""
