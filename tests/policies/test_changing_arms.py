@@ -76,8 +76,8 @@ def test_arms_that_are_off_count_for_nothing_in_a_choice(name: str, data: st.Dat
         assert arm == is_on[policy.select(only(policy, state, is_on), generator(seed + step))]
         reward = float(rng.random() < 0.3 + 0.1 * arm)
         state, twin = policy.reserve(state, 1), policy.reserve(twin, 1)
-        update(policy, state, arm, reward, rng)
-        update(policy, twin, arm, reward, rng)
+        policy.update(state, arm, reward)
+        policy.update(twin, arm, reward)
     if isinstance(policy, db.AutoUCB):  # in the twin, whose arms are all on, others lead, and some rewards seem late
         for name in ("streak", "late", "lead"):
             state.run[name] = twin.run[name]
