@@ -9,12 +9,13 @@ INSTALL := python -m pip install --no-compile --quiet --disable-pip-version-chec
 # uv installs in seconds what takes pip more than a minute. It reads no pip.conf: where only pip knows the way, pip goes it.
 EVERYTHING := --editable '.[all]' --group dev --group docs --group reproduction
 
-.PHONY: help reproduce demo test quick soak mutants check docs site-check package bench bench-peers clean
+.PHONY: help reproduce demo test test-versions test-oldest test-newest quick soak mutants check docs site-check package bench bench-peers clean
 
 help:
 	@echo "make reproduce    run the paper's experiments and write results/report.html"
 	@echo "make demo         live decisions in a drifting world, and the dashboard"
 	@echo "make test         checks, doctests and tests"
+	@echo "make test-versions  the tests of the compiled core on the oldest and the newest numba and numpy"
 	@echo "make quick        the tests of what changed since main, without the slow ones"
 	@echo "make soak         the long tests: random policies, kills, full disks, frozen databases, wrong requests; each alone: tests/soak.py --help"
 	@echo "make mutants      changes of src, one at a time, that no test notices: 60 random ones, some hours; ARGS='--sample 8 --seed 3 --under src/driftbandits/live'"
@@ -47,6 +48,17 @@ test:
 	@$(PYTHON) tests/support/debian.py & $(MAKE) --no-print-directory $(READY); made=$$?; wait; exit $$made
 	@$(STYLE)
 	@$(BIN)/python -m pytest -n 3 -o python_files="test_*.py check_code.py"
+
+# The bounds of pyproject.toml, and the newest versions for NEWEST_PYTHON: newer ones of numpy need a newer Python.
+NEWEST_PYTHON ?= $(PYTHON)
+CORE := $(addprefix tests/_numba/test_,random.py same_bits.py kernels.py cells.py faults.py)
+test-versions: test-oldest test-newest
+test-oldest test-newest: test-%: $(READY)
+	@$(BIN)/uv venv --quiet --allow-existing --python $(if $(filter oldest,$*),$(PYTHON),$(NEWEST_PYTHON)) .venv-$*
+	@VIRTUAL_ENV=.venv-$* $(BIN)/uv pip install --quiet --upgrade --editable '.[all]' --group dev \
+		$(if $(filter oldest,$*),numba==0.61.0 numpy==2.0.2,numba numpy)
+	@.venv-$*/bin/python -c 'import numba, numpy; print("numba", numba.__version__, "numpy", numpy.__version__)'
+	@.venv-$*/bin/python -m pytest -q -n 2 $(CORE)
 
 quick: $(READY)
 	@$(BIN)/python tests/quick.py

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 import driftbandits as db
-from driftbandits._compile.kernels import loop
+from driftbandits._numba.compiled import loop
 from driftbandits.theory.gaps import gap_profile
 
 DEFINITION_HORIZON = 50_000

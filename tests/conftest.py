@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import postgres
-from driftbandits._compile import entries
+from driftbandits._numba import entry
 
 gc.disable()  # until all tests are imported
 pytest_plugins = ["comparison", "interpreting", "pages", "scheduling"]
@@ -50,7 +50,7 @@ def pytest_collection_finish() -> None:
 
     Nor may a file play a policy while it is imported, as in the parameters of a test: every process would compile it.
     """
-    played = {f"{maker.__name__} of {owners[0].__name__}" for maker, owners, *_ in entries._entries}
+    played = {f"{maker.__name__} of {owners[0].__name__}" for maker, owners, *_ in entry._entries}
     if played:
         raise pytest.UsageError(f"compiled while tests were imported: {', '.join(sorted(played))}; do so in the test")
     gc.enable()

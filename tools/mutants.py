@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path("src/driftbandits")
-BASE = ("_common", "_compile", "_numba", "instances", "policies", "testing")
+BASE = ("_common", "_numba", "instances", "policies", "testing")
 SEEN_FROM = dict.fromkeys(BASE, "instances policies simulation live sweep store")
 SEEN_FROM |= {"live": "store service", "store": "service", "service": "client", "sweep": "cli", "offline": "cli"}
 """Folders of tests beside a folder's own."""

@@ -44,7 +44,7 @@ def rooms() -> dict[str, Room]:
     """Every public name that is no policy, by the room that it lives in."""
     found = {room: Room(title) for room, title in TITLES.items()}
     for module, name in re.findall(r"^from \.([\w.]*) import (\w+)", LIST.read_text(encoding="utf-8"), re.M):
-        room = {"": name, "_compile.kernels": "policies"}.get(module, module.partition(".")[0])
+        room = {"": name}.get(module, module.partition(".")[0])
         page = found.setdefault(room, Room(room.strip("_").capitalize()))
         for public, home in _entries(f"driftbandits.{name}", getattr(db, name), room):
             again = [each for each, its in page.names.items() if its == home]

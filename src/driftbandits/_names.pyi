@@ -2,7 +2,6 @@ from . import instances as instances
 from . import interop as interop
 from . import testing as testing
 from ._common.rewards import Rewards as Rewards
-from ._compile.kernels import kernel as kernel
 from .errors import DriftbanditsError as DriftbanditsError
 from .errors import FeasibilityWarning as FeasibilityWarning
 from .errors import InputError as InputError

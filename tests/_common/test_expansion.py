@@ -25,8 +25,8 @@ import driftbandits as db
 from driftbandits._common import expansion
 from driftbandits._common.expansion import inflated, read_npy, read_npz
 from driftbandits._common.parquet import check_parquet_data, expanded_size
-from driftbandits._compile.recipe import build, describe, plain
 from driftbandits.errors import InputError
+from driftbandits.instances.describe import build, describe, plain
 from driftbandits.store import DamagedStoreError, sessions
 from driftbandits.store.schema import folded, snapshots, views
 from driftbandits.store.sessions import Snapshot

@@ -15,6 +15,7 @@ import pytest
 
 import driftbandits as db
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole, is_reward
+from driftbandits._numba.compiled import check_fields
 from driftbandits.client import Client
 from driftbandits.live.decisions import Outcome
 from in_process import ARMS, Running, serving
@@ -116,7 +117,7 @@ def test_a_policy_refuses_an_odd_setting_or_plays_with_it(name: str) -> None:
                 session = db.Session(policy, ARMS)
             except db.InputError:
                 continue
-            policy.compiled()
+            check_fields(policy)
             for _ in range(3):
                 session.tell(session.ask().id, 0.5)
             played += 1

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits._compile.player import AHEAD
+from driftbandits._numba.player import AHEAD
 from driftbandits.simulation.engine import OWN, stream
 from driftbandits.simulation.trajectory import trajectory
 from stubborn import Stubborn
@@ -137,7 +137,7 @@ def test_online_is_the_simulation_step_by_step(play: db.Online) -> None:
     """Fed a run's rewards, with the run's own random stream, it makes the run's choices."""
     played = trajectory(play.policy, db.instances.sinusoid(horizon=3_000, drift=1e-3), seed=9, run=2)
     by_hand = db.Online(play.policy, n_arms=2)
-    by_hand.rng.bit_generator.state = stream(9, 2, OWN).bit_generator.state
+    by_hand._player.restart(stream(9, 2, OWN))
     for arm, reward in zip(played.arms, played.rewards, strict=True):
         assert by_hand.select() == arm
         by_hand.update(arm, reward)

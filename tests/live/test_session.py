@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 from clock import Clock
-from driftbandits._compile.lowlevel import StepStream
-from driftbandits._compile.player import Player
+from driftbandits._numba.loops import update
+from driftbandits._numba.player import Player
+from driftbandits._numba.random import StepStream
 from driftbandits.live import decisions
 from driftbandits.live.decisions import TooOldError, UnknownDecisionError
-from driftbandits.live.learners import SEED_STEPS
+from driftbandits.live.learners import UPDATE_STEPS
 from driftbandits.live.past import KEEP
 from lively import lively
 from naive_session import NaiveSession
@@ -135,14 +136,13 @@ def test_in_step_a_session_is_the_policy_itself(name: str) -> None:
     session = db.Session(policy, ["a", "b"], seed=5)
     state = policy.reserve(policy.init(2), 200)
     stream = StepStream(5)
-    policy.seed(state, stream.at(SEED_STEPS))
     for step in range(1, 201):
         decision = session.ask()
         arm = int(policy.select(state, stream.at(step)))
         assert decision.arm == "ab"[arm]
         reward = 0.9 if arm == 0 else 0.1 * (step % 7)
         session.tell(decision.id, reward)
-        policy.update(state, arm, reward)
+        update(policy, state, arm, reward, stream.at(UPDATE_STEPS + step - 1))
 
 
 @pytest.mark.parametrize("name", [name for name in LIVE if db.POLICIES[name].any_order])

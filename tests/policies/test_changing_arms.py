@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import driftbandits as db
+from driftbandits._numba.loops import update
 from driftbandits.policies.base import ARMS_CHANGE
 from lively import lively
 from naive_beyond import NaiveSnoozeItK
@@ -90,7 +91,7 @@ def test_a_new_arm_changes_nothing_that_is_known_of_the_others(name: str) -> Non
     state: Any = policy.init(3)
     for step in range(40):
         state = policy.reserve(state, 1)
-        policy.update(state, step % 3, float(rng.random()))
+        update(policy, state, step % 3, float(rng.random()), rng)
     before = type(state)(*(array.copy() for array in state))
     more = policy.add_arm(state)
     assert len(more.arms) == 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
@@ -16,9 +16,8 @@ import driftbandits as db
 from driftbandits.policies import adswitch
 from driftbandits.policies._parts.divergence import bernoulli_upper
 from driftbandits.policies._parts.hulls import NONE, new_pool, new_vertices, push_vertex
-from driftbandits.policies._parts.own_random import mix_in, new_generator, uniform
 from many_examples import examples
-from naive_detectors import NaiveCUSUMUCB, NaiveGenerator, NaiveGLRUCB, NaiveMUCB, kl_upper
+from naive_detectors import NaiveCUSUMUCB, NaiveGLRUCB, NaiveMUCB, kl_upper
 from naive_restarts import NaiveAdSwitch, NaiveBOB, NaiveMASTER, NaiveMETA
 from taking import cut, unlimited
 
@@ -161,9 +160,11 @@ def test_adswitch_checks_bad_arms(share: float, gap: float, horizon: int, episod
     state.run.episode = twin.episode = episode
     state.arms[1].bad, state.arms[1].count, state.arms[1].old_gap, state.arms[1].owed_until = 1, 10, gap, 10 + owed
     twin.bad, twin.owed = {1: (0.0, gap)}, [0, owed]
-    with patch.object(adswitch, "uniform", lambda own: drawn), patch.object(twin.generator, "uniform", lambda: drawn):
-        adswitch._oblige(state)
-        twin.oblige(1)
+    rng = Mock()
+    rng.random.return_value = drawn
+    twin.generator.seed(rng)
+    adswitch._oblige(state, rng)
+    twin.oblige(1)
     assert state.arms.owed_until.tolist() == [0, 10 + twin.owed[1]]
 
 
@@ -245,20 +246,3 @@ def test_kl_upper_bound(p: float, level: float) -> None:
     assert bernoulli_upper(p, level) == pytest.approx(kl_upper(p, level) if p < 1 else 1.0, abs=1e-9)
     assert p <= bernoulli_upper(p, level) <= 1.0
     assert bernoulli_upper(p, 0.0) == p
-
-
-def test_draws_are_uniform_whatever_is_mixed_in() -> None:
-    """Means and covariances of 20,000 draws, within five standard errors (p < 1e-6); the twin draws the same."""
-    generator, twin = new_generator(), NaiveGenerator()
-    rng = np.random.Generator(np.random.SFC64(0))
-    rewards, draws = np.round(rng.random(20_000)), []
-    for step, reward in enumerate(rewards):
-        mix_in(generator[0], step % 3, reward)
-        twin.mix_in(step % 3, reward)
-        draws.append(uniform(generator[0]))
-        assert draws[-1] == twin.uniform()
-    centred = np.array(draws) - 0.5
-    error = math.sqrt(1 / 12 / len(draws))
-    assert abs(centred.mean()) < 5 * error
-    assert abs((centred * (rewards - 0.5)).mean()) < 5 * error / 2
-    assert abs((centred[1:] * centred[:-1]).mean()) < 5 * error * math.sqrt(1 / 12)

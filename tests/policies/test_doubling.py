@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import driftbandits as db
+from driftbandits._numba.loops import update
 from driftbandits.offline.log import Log
 from driftbandits.policies import make_policy
 from driftbandits.simulation.engine import NOISE, OWN, stream
@@ -45,11 +46,10 @@ def by_hand(name: str, instance: db.Instance, seed: int, first: int = FIRST) -> 
     for start, length in pieces(first, instance.horizon):
         policy = base(name, length)
         state = policy.reserve(policy.init(instance.n_arms), length)
-        policy.seed(state, own)
         for means in instance.means[start : start + length]:
             arms.append(int(policy.select(state, own)))
             rewards.append(float(noise.draw(means[arms[-1]], outside)))
-            policy.update(state, arms[-1], rewards[-1])
+            update(policy, state, arms[-1], rewards[-1], own)
     return arms, rewards
 
 
@@ -79,7 +79,6 @@ def test_online_plays_the_same_pieces(name: str) -> None:
     for start, length in pieces(50, 700):
         twin = base(name, length)
         state = twin.reserve(twin.init(2), length)
-        twin.seed(state, by_pieces)
         for reward in rewards[start : start + length]:
             if reward > 0.9:
                 copy.restore(play.snapshot())
@@ -87,7 +86,7 @@ def test_online_plays_the_same_pieces(name: str) -> None:
             assert arm == copy.select() == twin.select(state, by_pieces)
             play.update(arm, reward)
             copy.update(arm, reward)
-            twin.update(state, arm, reward)
+            update(twin, state, arm, reward, by_pieces)
 
 
 @pytest.mark.parametrize("name", ["SnoozeItK", "DriftUCB", "Rexp3", "BOB"])

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import driftbandits as db
-from driftbandits._compile.player import AHEAD, Player
+from driftbandits._numba.loops import update
+from driftbandits._numba.player import AHEAD, Player
 from driftbandits.policies._parts.pair_windows import most_points, push_waiting
 from driftbandits.testing.policies import play_stream, reward_streams
 from lively import lively
@@ -97,7 +98,7 @@ def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead
     if n_arms > policy.arms[1]:
         return
     rng, rewards = np.random.default_rng(1), reward_streams(policy)[stream]
-    player = Player(policy, n_arms, lambda step: rng, ahead=max(1, steps), mode="interpreted")
+    player = Player(policy, n_arms, rng, ahead=max(1, steps), mode="interpreted")
     pulls = [0] * n_arms
     for step in range(steps + ahead):
         if step == steps:
@@ -105,7 +106,7 @@ def test_has_room_is_true(name: str, n_arms: int, stream: str, steps: int, ahead
             assert policy.has_room(player.state, ahead)
             lengths = [len(array) for array in player.state]
         arm = policy.select(player.state, rng)
-        policy.update(player.state, arm, rewards(pulls[arm], arm))
+        update(policy, player.state, arm, rewards(pulls[arm], arm), rng)
         pulls[arm] += 1
     assert [len(array) for array in player.state] == lengths
 
@@ -126,10 +127,10 @@ def test_a_state_that_grows_forgets_nothing(name: str) -> None:
     found = []
     for ahead in (16, 4096):
         rng = np.random.default_rng(7)
-        player = Player(policy, 2, lambda step, rng=rng: rng, ahead=ahead, mode="interpreted")  # type: ignore[misc]
+        player = Player(policy, 2, rng, ahead=ahead, mode="interpreted")
         chosen = []
         for reward in rewards.tolist():
-            chosen.append(player.select(rng))
+            chosen.append(player.select())
             player.update(chosen[-1], 0.8 * reward + 0.2 * chosen[-1])
         belief = policy.belief(player.state)
         found.append((chosen, *(None if each is None else np.asarray(each).tolist() for each in belief[:3])))
@@ -168,9 +169,8 @@ def test_points_that_wait_are_counted(n_arms: int, stream: str, steps: int, conf
 def test_room_for_points_does_not_add_up() -> None:
     """In pieces as a Session plays it, 20,000 steps in which no test passes need a ring, and few vertices."""
     policy, rng = db.SnoozeItK(10**6, 1e-7), np.random.Generator(np.random.SFC64(3))
-    player = Player(policy, 3, lambda step: rng)
+    player = Player(policy, 3, rng)
     rewards = rng.normal(0.5, 0.5, 20_000).tolist()
-    generator = player.random(rng)
     for reward in rewards:
-        player.update(player.select(generator), reward)
+        player.update(player.select(), reward)
     assert len(player.state.vertices) <= 2 * (2 * 2 * AHEAD) + 4096

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import driftbandits as db
 import naive_studies
-from driftbandits._compile.player import Player
+from driftbandits._numba.player import Player
 from driftbandits.policies import make_policy
 from driftbandits.simulation.changing import first_arms, play_steps
 from driftbandits.simulation.engine import COMPILED_CHUNK, NOISE, OWN, Job, stream
@@ -65,8 +65,8 @@ def test_every_policy_plays_as_its_plain_twin_and_never_an_arm_that_is_off(
     instance = world(available, seed)
     policy, own = chosen(name, instance), stream(7, 3, OWN)
     begins = len(first_arms(policy, instance))
-    player = Player(policy, begins, lambda step: own, COMPILED_CHUNK, "interpreted")
-    played = play_steps(player, instance, db.Bernoulli(), stream(7, 3, NOISE), own, chunk=17)
+    player = Player(policy, begins, own, COMPILED_CHUNK, "interpreted")
+    played = play_steps(player, instance, db.Bernoulli(), stream(7, 3, NOISE), chunk=17)
     assert played is not None
     assert available[np.arange(HORIZON), played.arms].all()
     if instance.available is None:
@@ -188,9 +188,9 @@ def test_every_event_has_the_step_and_the_arm_of_the_instance(policy: db.Policy)
     available = np.ones((HORIZON, 3), np.bool_)
     available[20:31, 0] = available[45:, :2] = False
     instance = db.Instance([[0.5, 0.4, 0.3]] * HORIZON, available=available)
-    player = Player(policy, 3, lambda step: stream(7, 3, OWN), COMPILED_CHUNK, "interpreted")
-    noise, own = stream(7, 3, NOISE), stream(7, 3, OWN)
-    played = play_steps(player, instance, db.Bernoulli(), noise, own, chunk=17, events=True)
+    player = Player(policy, 3, stream(7, 3, OWN), COMPILED_CHUNK, "interpreted")
+    noise = stream(7, 3, NOISE)
+    played = play_steps(player, instance, db.Bernoulli(), noise, chunk=17, events=True)
     assert played is not None
     assert played.events is not None
     assert played.events["step"].tolist() == list(range(1, HORIZON + 1))

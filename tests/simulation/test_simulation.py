@@ -17,7 +17,7 @@ import pytest
 import driftbandits as db
 from comparison import POLICIES, T, same
 from driftbandits._common.plotting import save_figure
-from driftbandits._compile import recipe
+from driftbandits.instances import describe as recipe
 from driftbandits.simulation import engine, events
 from driftbandits.simulation.engine import NOISE, OWN, Job, stream
 from driftbandits.simulation.trajectory import trajectory

@@ -17,7 +17,6 @@ class BrokenState(NamedTuple):
     arms: Any
 
 
-@db.kernel
 def scaled(arms: Any, arm: int) -> float:
     """Reads a constant that a notebook may change."""
     return arms[arm].q * SCALE  # type: ignore[no-any-return]
@@ -68,7 +67,6 @@ class ReadsBeyond(Sound):
         return 0 if state.arms[len(state.arms)].q > 0.5 else 1
 
 
-@db.kernel
 def deep(arms: Any, arm: int) -> None:
     """Wrong where no bounds are checked unless they are in whatever a kernel calls."""
     arms[arm + 2].q = 1.0

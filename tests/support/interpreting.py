@@ -11,7 +11,7 @@ from collections.abc import Generator
 import pytest
 from _pytest.doctest import DoctestItem
 
-from driftbandits._compile import player
+from driftbandits._numba import player
 from driftbandits.simulation import engine, trajectory
 
 FEW_DECISIONS = tuple(f"src/driftbandits/{folder}/" for folder in ("live", "service", "store"))

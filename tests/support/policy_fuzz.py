@@ -71,7 +71,6 @@ class Scripted(db.Policy):
                 state.second[index].x = 0.5 * state.second[index].x - reward
 
 
-@db.kernel
 def place(rule: Any, arm: int, t: int) -> int:
     index = rule.shift + rule.by_arm * arm + rule.by_t * t
     return index % rule.modulo if rule.modulo > 0 else index  # type: ignore[no-any-return]
@@ -157,7 +156,7 @@ WAYS: dict[str, Callable[..., Any]] = {
 
 def outcome(mode: str, play: Callable[[], Any]) -> tuple[str, Any]:
     """What came of it; of a policy's failure, which kernel and step. Anything but an InputError is a bug."""
-    with mock.patch("driftbandits._compile.player.usual_mode", return_value=mode):
+    with mock.patch("driftbandits._numba.player.usual_mode", return_value=mode):
         try:
             return "played", play()
         except db.PolicyError as error:

@@ -45,17 +45,17 @@ LONGEST = (
     "tests/project/test_site.py",
     "tests/reproduction/test_reproduce.py",
     "tests/project/test_docs.py",
-    "tests/_compile/test_kernels.py",
-    "tests/_compile/test_faults.py",
+    "tests/_numba/test_kernels.py",
+    "tests/_numba/test_faults.py",
     "tests/policies/test_beyond_guarantees.py",
     "tests/sweep/test_sweep_cluster.py",
     "tests/project/test_operations.py",
     "tests/service/test_dashboard.py",
     "tests/research/test_league.py",
-    "tests/_compile/test_lowlevel.py",
-    "tests/_compile/test_cells.py",
+    "tests/_numba/test_random.py",
+    "tests/_numba/test_cells.py",
     "tests/service/test_serve.py",
-    "tests/_compile/test_fuzz_policies.py",
+    "tests/_numba/test_fuzz_policies.py",
 )
 """Files that take longest: one that begins last keeps one process busy while the other has nothing left to do."""
 

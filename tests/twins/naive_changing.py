@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from driftbandits._numba.loops import update
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.engine import NOISE, OWN, stream
@@ -23,8 +24,6 @@ class NaiveRun:
         self.policy, self.known, self.off = copy.deepcopy(self.original), known, set[int]()
         self.state = self.policy.init(len(known))
         self.wanted: int | None = None
-        if hasattr(self.policy, "seed"):
-            self.policy.seed(self.state, self.own)
 
     def there(self, arms: list[int]) -> None:
         """These arms can be chosen from now on."""
@@ -68,7 +67,7 @@ class NaiveRun:
     def update(self, arm: int, reward: float) -> None:
         if hasattr(self.policy, "reserve"):
             self.state = self.policy.reserve(self.state, 1)
-        self.policy.update(self.state, self.known.index(arm), reward)
+        update(self.policy, self.state, self.known.index(arm), reward, self.own)
 
 
 def play_changing(policy: Any, instance: Instance, noise: Noise, seed: int, run: int) -> tuple[list[int], list[float]]:

@@ -38,24 +38,13 @@ def first_of_the_largest(indices: list[float]) -> int:
 
 
 class NaiveGenerator:
-    """L'Ecuyer's generator on whole numbers, with the bits of arms and rewards mixed in."""
-
-    def __init__(self) -> None:
-        self.first, self.second = 1_234_567, 7_654_321
+    """The draws of ``update``: they come from the run's own generator, which ``seed`` names before the first step."""
 
     def seed(self, rng: np.random.Generator) -> None:
-        """Two numbers of the run's own stream, before the first step."""
-        self.first, self.second = int(rng.integers(1, 2_147_483_563)), int(rng.integers(1, 2_147_483_399))
-
-    def mix_in(self, arm: int, reward: float) -> None:
-        bits = int(abs(math.frexp(reward)[0]) * 2**53)
-        self.first = (self.first + (bits >> 23)) % 2_147_483_562 + 1
-        self.second = (self.second + bits % 2**23 + arm) % 2_147_483_398 + 1
+        self.rng = rng
 
     def uniform(self) -> float:
-        self.first = self.first * 40_014 % 2_147_483_563
-        self.second = self.second * 40_692 % 2_147_483_399
-        return (self.first - self.second) % 2_147_483_562 / 2_147_483_562
+        return float(self.rng.random())
 
 
 class NaiveGLRUCB:

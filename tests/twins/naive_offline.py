@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from driftbandits._numba.loops import update
 from driftbandits.instances import Instance
 from driftbandits.simulation.engine import stream
 
@@ -41,7 +42,7 @@ def naive_replay(policy: Any, rows: Any, seed: int, replicate: int, turn: int, b
             kept.pop(0)
         if kept:
             step, row = kept.pop(0)
-            policy.update(state, arm, rows.rewards[row])
+            update(policy, state, arm, rows.rewards[row], own)
             received.append((step, rows.rewards[row]))
     return received
 

@@ -103,7 +103,6 @@ class NaiveSWLBSDA(Naive):
 
     def update(self, arm: int, reward: float) -> None:
         super().update(arm, reward)
-        self.generator.mix_in(arm, reward)
         self.left.remove(arm)
         if not self.left:
             recent = [self.rewards(each, self.window) for each in range(self.K)]

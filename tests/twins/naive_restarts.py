@@ -36,7 +36,6 @@ class NaiveBOB:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.generator.mix_in(arm, reward)
         if not self.history:
             shares = np.cumsum(self.probabilities())[:-1]
             self.chosen = int(np.searchsorted(shares, self.generator.uniform(), side="right"))
@@ -79,7 +78,6 @@ class NaiveAdSwitch:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.generator.mix_in(arm, reward)
         self.pulled_at[arm] = self.t
         self.history.append((arm, reward))
         self.owed[arm] -= 1
@@ -147,7 +145,7 @@ class NaiveMASTER:
     def schedule(self) -> None:
         tau = len(self.block)
         for m in range(self.n + 1):
-            if tau % 2**m == 0 and self.generator.uniform() < self.rho(2**self.n) / self.rho(2**m):
+            if tau % 2**m == 0 and (m == self.n or self.generator.uniform() < self.rho(2**self.n) / self.rho(2**m)):
                 self.instances.append((tau, 2**m, []))
 
     def active(self) -> list[tuple[int, float]]:
@@ -164,7 +162,6 @@ class NaiveMASTER:
 
     def update(self, arm: int, reward: float) -> None:
         self.t += 1
-        self.generator.mix_in(arm, reward)
         optimistic = min(1.0, max(self.indices()))
         self.active().append((arm, reward))
         self.block.append((optimistic, reward))
@@ -227,7 +224,6 @@ class NaiveMETA:
         return self.candidates[int(rng.random() * len(self.candidates))]
 
     def update(self, arm: int, reward: float) -> None:
-        self.generator.mix_in(arm, reward)
         leads = np.zeros((self.K, self.K, 1))
         for a in self.candidates:
             leads[arm, a] += len(self.candidates) * reward

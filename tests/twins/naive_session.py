@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._numba.loops import update
 from driftbandits.policies.base import Policy
 
 Range = tuple[float, float] | None
-SEEDS, EXPLORING, HOLDOUT = 2**60, 2**61, 3 * 2**61
-"""Where the random numbers of what a policy draws once, of exploration and of the holdout begin."""
+UPDATES, EXPLORING, HOLDOUT = 2**60, 2**61, 3 * 2**61
+"""Where the random numbers of what a policy draws when it learns, of exploration and of the holdout begin."""
 ERA = 2**40
 RECENT, DRAWS, ROOM = 1_000, 100, 10_000
 
@@ -45,7 +46,6 @@ class NaiveSession:
         self.places = [arm for arm, status in enumerate(self.statuses) if status in known]
         self.off: set[int] = set()
         self.state = policy.init(len(self.places))
-        policy.seed(self.state, self.rng(SEEDS + self.era * ERA))
         self.state = policy.reserve(self.state, ROOM)
         self.aside: list[tuple[int, int, float]] = []
         self.learnt = 0
@@ -63,7 +63,6 @@ class NaiveSession:
         self.aside = []
         self.fresh = self.fresh and self.learnt == 0
         if not self.anew:
-            policy.after_log(self.state)
             self.switch()
 
     def switch(self) -> None:
@@ -264,7 +263,8 @@ class NaiveSession:
         if self.scale is not None:
             low, high = self.scale
             reward = (reward - low) / (high - low)
-        self.policy.update(self.state, self.places.index(arm), reward)
+        rng = self.rng(UPDATES + self.era * ERA + self.learnt)
+        update(self.policy, self.state, self.places.index(arm), reward, rng)
         self.learnt += 1
         self.unknown.discard(arm)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._numba.loops import update
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.engine import NOISE, OWN, stream
@@ -38,7 +39,7 @@ def play(policy: Any, instance: Instance, noise: Noise, seed: int, run: int) -> 
     for means in instance.means:
         arm = int(policy.select(state, own))
         reward = noise.draw(float(means[arm]), world)
-        policy.update(state, arm, reward)
+        update(policy, state, arm, reward, own)
         arms.append(arm)
         rewards.append(reward)
     return arms, rewards

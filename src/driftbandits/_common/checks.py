@@ -327,3 +327,8 @@ def check_share(name: str, share: float) -> float:
     if not (is_number(share) and 0 <= share <= 1):
         raise InputError(f"{name} is a share of all Decisions, from 0 to 1; got {shown(share)}")
     return float(share)
+
+
+def is_ours(owner: type) -> bool:
+    """Whether a class is part of this package, whose kernels the package's own tests have run with every check."""
+    return owner.__module__.split(".")[0] == __name__.split(".")[0]

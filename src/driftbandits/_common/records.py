@@ -23,12 +23,10 @@ class Record(np.void):  # type: ignore[misc]  # numpy lets it be done, and does 
     AttributeError: a record of pulls, total has no column 'pools'
     """
 
-    def __getattribute__(self, name: str) -> Any:  # __getattr__ is asked last, and numpy takes long to find nothing
+    def __getattr__(self, name: str) -> Any:
         try:
             return self[name]
         except ValueError:
-            if hasattr(np.void, name):
-                return super().__getattribute__(name)
             raise _no_column(self, name) from None
 
     def __setattr__(self, name: str, value: Any) -> None:

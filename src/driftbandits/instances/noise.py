@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from driftbandits._common.checks import is_number, shown
-from driftbandits._compile.kernels import Compiled, is_ours
-from driftbandits._compile.verbs import check_call
+from driftbandits._common.checks import is_number, is_ours, shown
+from driftbandits._common.verbs import check_call
+from driftbandits._numba.compiled import Compiled
 from driftbandits.errors import InputError
 
 

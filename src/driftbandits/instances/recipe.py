@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftbandits._compile.recipe import plain, rich
 from driftbandits.errors import InputError
 from driftbandits.instances import FAMILIES, Instance
+from driftbandits.instances.describe import plain, rich
 
 
 def describe_instance(instance: Instance) -> dict[str, Any]:

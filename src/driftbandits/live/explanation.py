@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftbandits._common.intervals import Z, wilson_interval
-from driftbandits._compile.kernels import counts_pending
+from driftbandits._numba.loops import counts_pending
 from driftbandits.errors import InputError
 from driftbandits.live.decisions import AGAIN, HELD, Decision, Outcome, TooOldError, id_of, step_of
 from driftbandits.live.eras import learner_of

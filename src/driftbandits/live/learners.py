@@ -12,10 +12,9 @@ import numpy as np
 
 from driftbandits._common.checks import shown
 from driftbandits._common.rewards import excess_for, range_for
-from driftbandits._compile.kernels import counts_pending
-from driftbandits._compile.loops import make_select_many, make_update_many
-from driftbandits._compile.lowlevel import StepStream
-from driftbandits._compile.player import Player
+from driftbandits._numba.loops import counts_pending, select_many, update_many
+from driftbandits._numba.player import Player
+from driftbandits._numba.random import StepStream
 from driftbandits.errors import PolicyError
 from driftbandits.live.past import Past, copy_of
 from driftbandits.policies._parts.belief import Belief, among, belief_of, of_rewards
@@ -26,8 +25,8 @@ DRAWS = 100
 """Of so many draws of the policy one is taken, where the probability of a choice must be known."""
 SUM_OFF = 1e-6
 """How far the probabilities that a policy tells may sum to another number than 1."""
-SEED_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62, 3 << 61
-"""No ask has a step as large as these. Random streams from here on serve what a policy draws once, exploration,
+UPDATE_STEPS, EXPLORE_STEPS, EXPLAIN_STEPS, HELD_STEPS = 1 << 60, 1 << 61, 1 << 62, 3 << 61
+"""No ask has a step as large as these. Random streams from here on serve what ``update`` draws, exploration,
 ``shares``, and the holdout."""
 
 ON, OFF, REMOVED = "on", "off", "removed"
@@ -88,20 +87,16 @@ class Learner:
         self.units_held: dict[int, bool] = {}
         """Of the asks that are being answered, those for units: whether each is held out."""
         self._set_places(places, [True] * len(places))
-        self.player = Player(policy, len(places), self._seeds, reward_range=self.reward_range)
-        self._generator = self.player.random(self.stream.rng)
+        first = UPDATE_STEPS + (era << 40)
+        self.player = Player(policy, len(places), self.stream, reward_range=self.reward_range, offset=first)
         self.has_probabilities = type(self.player.stage.policy).probabilities is not Policy.probabilities
         """Whether the policy tells the exact probability of each arm."""
         # Compile now, so that the first ask takes no longer than the others.
         arms, p = np.zeros(1, np.int64), np.zeros(1)
         chances, held = (self._on, self._choices, explore), (np.zeros(1, np.bool_), 0.0, 0)
-        self.player.prepare(make_select_many, self._generator, self.stream.memory, 1, 1, chances, held, True, arms, p)
-        self.player.prepare(make_update_many, arms, p)
+        self.player.prepare(select_many, self.stream, 1, 1, chances, held, True, arms, p)
+        self.player.prepare(update_many, self.player.update_stream, 0, (arms, p), 1)
         self.begin_past()
-
-    def _seeds(self, learnt: int) -> np.random.Generator:
-        """What a policy draws once; it draws something else when it begins anew."""
-        return self.stream.at(SEED_STEPS + (self.era << 40) + learnt)
 
     def _set_places(self, places: Sequence[int], on: Sequence[bool]) -> None:
         self.places, self.n_arms = list(places), len(places)
@@ -110,6 +105,8 @@ class Learner:
         self._arm_at = np.array(places, np.int64)
         self._on = np.array(on, np.bool_)
         self._choices = np.flatnonzero(self._on)
+        # What a loop is given again and again stays the same object: its address is then known.
+        self._unexplored, self._explored = ((self._on, self._choices, share) for share in (0.0, float(self.explore)))
 
     @property
     def learnt(self) -> int:
@@ -393,20 +390,8 @@ class Learner:
         played: bool = False,
     ) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
-        draws, chances = DRAWS if explore > 0 else 1, (self._on, self._choices, explore)
-        held = held or NOBODY
-        if self.stream.memory:
-            player.play_alone(
-                make_select_many, self._generator, self.stream.memory, step, draws, chances, held, played, arms, p
-            )
-            return arms, p
-        for index in range(count):  # the loop can't move the stream to the next step by itself
-            self.stream.at(step + index)
-            one = slice(index, index + 1)
-            its = held[0][one], *held[1:]
-            player.play_alone(
-                make_select_many, self._generator, (), step + index, draws, chances, its, played, arms[one], p[one]
-            )
+        draws, chances = DRAWS if explore > 0 else 1, self._explored if explore > 0 else self._unexplored
+        player.play_alone(select_many, self.stream, step, draws, chances, held or NOBODY, played, arms, p)
         return arms, p
 
     def _by_chance(self, step: int, arms: Any, likely: Callable[[int, int], float] | None = None) -> tuple[Any, Any]:

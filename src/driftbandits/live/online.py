@@ -12,8 +12,9 @@ import numpy as np
 
 from driftbandits._common.checks import check_range, check_seed, check_whole, shown
 from driftbandits._common.packing import pack, unpack, unpack_state
-from driftbandits._compile.loops import make_select, make_update
-from driftbandits._compile.player import Player
+from driftbandits._numba.loops import select_once, update_once
+from driftbandits._numba.player import Player
+from driftbandits._numba.random import Stream
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.live.learners import horizon_of
 from driftbandits.live.shown import as_html, in_a_line
@@ -44,22 +45,27 @@ class Online:
     ) -> None:
         self.policy, self.reward_range = policy, check_range("reward_range", reward_range)
         self.n_arms = check_whole("n_arms", n_arms, 1, MOST_ARMS)
-        self.rng = np.random.Generator(np.random.SFC64(check_seed(seed)))
-        self._player = Player(policy, self.n_arms, lambda step: self.rng, reward_range=self.reward_range)
-        self._generator = self._player.random(self.rng)
+        rng = np.random.Generator(np.random.SFC64(check_seed(seed)))
+        self._player = Player(policy, self.n_arms, rng, reward_range=self.reward_range)
         self._horizon = horizon_of(policy) if isinstance(policy, Policy) else math.inf
         # Compile now, so that the first step takes no longer than the others.
-        for maker, arguments in ((make_select, (self._generator, self.n_arms)), (make_update, (0, 0.0))):
-            self._player.prepare(maker, *arguments)
+        self._player.prepare(select_once, self._player.rng, self.n_arms)
+        self._player.prepare(update_once, self._player.rng, 0, 0.0)
 
     @property
     def state(self) -> Any:
         """The policy's State."""
         return self._player.state
 
+    @property
+    def _rng(self) -> np.random.Generator:
+        """The random generator, at its place now."""
+        rng = self._player.rng
+        return rng.give_back() if isinstance(rng, Stream) else rng
+
     def select(self) -> int:
         """The arm to pull now."""
-        return self._player.select(self._generator)
+        return self._player.select()
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of the arm that ``select`` chose."""
@@ -90,7 +96,7 @@ class Online:
                 f"{type(self.policy).__name__} is a plain object, which may keep what it learns anywhere: "
                 "pickle it, or derive it from Policy"
             )
-        header = {"of": self._identity(), "rng": self.rng.bit_generator.state, "step": self._player.step}
+        header = {"of": self._identity(), "rng": self._rng.bit_generator.state, "step": self._player.step}
         return pack(header, self.state)
 
     def _identity(self) -> str:
@@ -108,7 +114,9 @@ class Online:
         first = self.policy.stage(header["step"]).policy.init(self.n_arms)
         state = unpack_state(arrays, first, owner)
         header["rng"]["state"]["state"] = np.array(header["rng"]["state"]["state"], np.uint64)
-        self.rng.bit_generator.state = header["rng"]
+        rng = self._rng
+        rng.bit_generator.state = header["rng"]
+        self._player.rng = self._player.lent(rng)
         self._player.resume(state, header["step"])
 
     def __repr__(self) -> str:
@@ -128,7 +136,7 @@ class Online:
         given = {"policy": self.policy, "n_arms": self.n_arms, "reward_range": self.reward_range}
         if isinstance(self.policy, Policy):
             return {**given, "snapshot": self.snapshot()}
-        played = {"played": self._player.stage.policy, "state": self.state, "rng": self.rng}
+        played = {"played": self._player.stage.policy, "state": self.state, "rng": self._rng}
         return {**given, **copy.deepcopy(played), "step": self._player.step}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
@@ -136,5 +144,5 @@ class Online:
         if "snapshot" in kept:
             self.restore(kept["snapshot"])
         else:
-            self.rng = self._generator = kept["rng"]
+            self._player.rng = kept["rng"]
             self._player.resume_plain(kept["played"], kept["state"], kept["step"])

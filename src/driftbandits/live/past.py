@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from driftbandits._compile.player import Player
+from driftbandits._numba.player import Player
 from driftbandits.errors import InputError
 from driftbandits.policies.base import State
 

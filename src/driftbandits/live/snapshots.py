@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from driftbandits._common.packing import pack, unpack, unpack_state
-from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
+from driftbandits.instances.describe import build, describe
 from driftbandits.live.decisions import Asked
 from driftbandits.live.late import restored_late
 from driftbandits.live.learners import InTurnLearner

@@ -11,9 +11,9 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.threads import GoOn
-from driftbandits._compile.kernels import loop
-from driftbandits._compile.loops import make_replay
-from driftbandits._compile.player import Player
+from driftbandits._numba.compiled import loop
+from driftbandits._numba.player import Player
+from driftbandits.offline.replay_loop import replay
 from driftbandits.offline.trust import Evidence
 from driftbandits.simulation.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, stream
 
@@ -79,32 +79,33 @@ class Replayer:
         self.keep = rows.least / rows.probability
         own = self._stream(0, OWN, 0)
         ahead = min(max(len(rows), 1), COMPILED_CHUNK)
-        self._model = Player(policy, len(rows.names), lambda step: own, ahead, reward_range=reward_range)
+        self._model = Player(policy, len(rows.names), own, ahead, reward_range=reward_range)
         self._learnt = self._model.taken.learnt(rows.rewards)
-        self._play(self._model, 0, own, 0, 1, lambda steps: True, stop=0)  # errors and compilation come now
+        self._play(self._model, 0, 0, 1, lambda steps: True, stop=0)  # errors and compilation come now
 
     def play(self, replicate: int, turn: int, block: int, go_on: GoOn) -> tuple[Array, Array]:
         """Sums and numbers of the rewards received in each part of the log; ``turn`` counts replays of a replicate."""
         own = self._stream(replicate, OWN, turn)
-        return self._play(self._model.another(lambda step: own), replicate, own, turn, block, go_on, len(self.rows))
+        return self._play(self._model.another(own), replicate, turn, block, go_on, len(self.rows))
 
     def _stream(self, *key: int) -> np.random.Generator:
         return np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=key)))
 
     def _play(
-        self, player: Player, replicate: int, own: Any, turn: int, block: int, go_on: GoOn, stop: int
+        self, player: Player, replicate: int, turn: int, block: int, go_on: GoOn, stop: int
     ) -> tuple[Array, Array]:
         rows, n_arms = self.rows, self._model.n_arms
         chunk = INTERPRETED_CHUNK if player.mode == "interpreted" else COMPILED_CHUNK
         resample, gate = stream(self.seed, replicate, RESAMPLE), self._stream(replicate, GATE, turn)
         sums, counts = np.zeros(self.parts), np.zeros(self.parts, np.int64)
         progress = np.array([0, -1, 0])
-        streams = [player.random(rng) for rng in (resample, gate, own)]
-        given = (rows.arms, rows.rewards, self._learnt, self.keep, *streams, block, sums, counts, progress, n_arms)
+        streams = tuple(player.lent(rng) for rng in (resample, gate, player.rng))
+        offered = (rows.arms, rows.rewards, self._learnt, self.keep)
+        given = (offered, streams, block, sums, counts, progress, n_arms)
         while True:
             before, room = int(progress[0]), player.room()
             progress[2] = room
-            player.play(make_replay, *given, min(before + chunk, stop))
+            player.play(replay, *given, min(before + chunk, stop))
             player.step += room - int(progress[2])
             if progress[0] >= stop or not go_on(int(progress[0]) - before):
                 return sums, counts

@@ -16,7 +16,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole, shown
 from driftbandits._common.threads import GoOn, cores, in_threads
-from driftbandits._compile.player import Player
+from driftbandits._numba.player import Player
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Gaussian
@@ -112,7 +112,7 @@ def scale_by_past(values: Array, rows_a_day: int) -> Array:
 
 def _compiled(policy: Any, table: Array) -> Player:
     """A Player of which others are made, so that all are compiled by now, in the main thread."""
-    player = Player(policy, table.shape[1], lambda step: stream(0, 0, OWN))
+    player = Player(policy, table.shape[1], stream(0, 0, OWN))
     _rewards(player, table[:1], 0, 0)
     return player
 
@@ -120,8 +120,8 @@ def _compiled(policy: Any, table: Array) -> Player:
 def _rewards(model: Player, table: Array, seed: int, run: int) -> Array:
     """What the policy receives, moment by moment."""
     noise_rng, own = stream(seed, run, NOISE), stream(seed, run, OWN)
-    player = model.another(lambda step: own)
-    played = play_steps(player, Instance(table), EXACT, noise_rng, own, chunk=len(table))
+    player = model.another(own)
+    played = play_steps(player, Instance(table), EXACT, noise_rng, chunk=len(table))
     assert played is not None
     return played.rewards
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import shown
-from driftbandits._compile.kernels import loop
+from driftbandits._numba.compiled import loop
 from driftbandits.errors import InputError
 from driftbandits.offline.log import Log
 

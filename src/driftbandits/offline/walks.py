@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._compile.kernels import loop
+from driftbandits._numba.compiled import loop
 from driftbandits.errors import InputError
 
 GAINS = np.concatenate([[0.0], 2.0 ** (np.arange(-80, -3) / 4)])

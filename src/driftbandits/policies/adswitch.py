@@ -10,9 +10,7 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
-from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 FAR = 1e300
@@ -27,7 +25,6 @@ class AdSwitchState(NamedTuple):
     pool: Records
     vertices: Records
     sums: np.ndarray[Any, np.dtype[np.float64]]
-    generator: Records
     event: Records
 
 
@@ -100,7 +97,6 @@ class AdSwitch(Policy):
             new_pool(),
             new_vertices(4 * n_arms),
             np.zeros((1, n_arms)),
-            new_generator(),
             records(1, count="i8", step="i8", arm="i8", changed="i8", statistic="f8"),
         )
         for name, value in self.parameters(n_arms).items():
@@ -124,9 +120,6 @@ class AdSwitch(Policy):
         vertices = has_room(state.pool, state.vertices, _points(state, steps))
         return vertices and int(state.arms["count"].max()) + steps < len(state.sums)
 
-    def seed(self, state: AdSwitchState, rng: np.random.Generator) -> None:
-        seed_generator(state.generator, rng)
-
     def select(self, state: AdSwitchState, rng: np.random.Generator) -> int:
         arms = state.arms
         chosen, least = 0, state.run[0].t + 1
@@ -136,9 +129,8 @@ class AdSwitch(Policy):
                 chosen, least = arm, arms[arm].pulled_at
         return chosen
 
-    def update(self, state: AdSwitchState, arm: int, reward: float) -> None:
+    def update(self, state: AdSwitchState, arm: int, reward: float, rng: np.random.Generator) -> None:  # type: ignore[override]
         run, pulled = state.run[0], state.arms[arm]
-        mix_in(state.generator[0], arm, reward)
         run.t += 1
         pulled.pulled_at = run.t
         pulled.count += 1
@@ -157,7 +149,7 @@ class AdSwitch(Policy):
         if not pulled.bad:
             state.sums[pulled.count, arm] = pulled.total
             _evict(state, pulled.count, arm)
-        _oblige(state)
+        _oblige(state, rng)
 
 
 def _points(state: AdSwitchState, steps: int) -> int:
@@ -165,7 +157,6 @@ def _points(state: AdSwitchState, steps: int) -> int:
     return 2 * (steps + len(state.arms))
 
 
-@kernel
 def _begin_episode(state: AdSwitchState) -> None:
     state.run[0].episode += 1
     for arm in range(len(state.arms)):
@@ -184,13 +175,11 @@ def _begin_episode(state: AdSwitchState) -> None:
         _push_sum(state, fresh)
 
 
-@kernel
 def _push_sum(state: AdSwitchState, arm: Any) -> None:
     arm.lower = push_vertex(state.pool[0], state.vertices, arm.lower, 1.0, arm.count, arm.total)
     arm.upper = push_vertex(state.pool[0], state.vertices, arm.upper, -1.0, arm.count, arm.total)
 
 
-@kernel
 def _excess(state: AdSwitchState, pulled: Any) -> float:
     """By how much confidence bounds of the arm just pulled contradict each other; a change was seen when positive.
 
@@ -207,7 +196,6 @@ def _excess(state: AdSwitchState, pulled: Any) -> float:
     return pulled.highest_low - pulled.lowest_high  # type: ignore[no-any-return]
 
 
-@kernel
 def _extreme(state: AdSwitchState, pulled: Any, top: int, sign: float) -> float:
     """The largest of sign * mean - radius over all windows that end now."""
     vertices, radius, largest = state.vertices, state.run[0].radius, -FAR
@@ -218,7 +206,6 @@ def _extreme(state: AdSwitchState, pulled: Any, top: int, sign: float) -> float:
     return largest
 
 
-@kernel
 def _evict(state: AdSwitchState, count: int, arm: int) -> None:
     """Good arms far behind the best turn bad. Each has one pull between two of the arm just pulled, so n or n - 1."""
     run, arms, sums = state.run[0], state.arms, state.sums
@@ -239,20 +226,18 @@ def _evict(state: AdSwitchState, count: int, arm: int) -> None:
         pulls *= 2
 
 
-@kernel
 def _window_mean(arms: Records, sums: Any, arm: int, pulls: int) -> float:
     count = arms[arm].count
     return (sums[count, arm] - sums[count - pulls, arm]) / pulls  # type: ignore[no-any-return]
 
 
-@kernel
-def _oblige(state: AdSwitchState) -> None:
+def _oblige(state: AdSwitchState, rng: np.random.Generator) -> None:
     """Draw the checks of bad arms before the next step. Of several drawn at once only the longest matters."""
     run, arms = state.run[0], state.arms
     rate = min(1.0, run.check_rate * math.sqrt(run.episode))
     for arm in range(len(arms)):
         if arms[arm].bad:
-            left = uniform(state.generator[0])
+            left = rng.random()
             if left < rate:  # the probabilities of all i sum to less
                 size = 0.5
                 while size / 2.0 >= arms[arm].old_gap / 16.0:

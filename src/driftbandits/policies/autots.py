@@ -9,8 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._compile.kernels import kernel
-from driftbandits._compile.lowlevel import workspace
+from driftbandits._numba.memory import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
 from driftbandits.policies._parts.filters import chance, cut_back, merged, student, total
 from driftbandits.policies._parts.largest import keep_largest
@@ -196,7 +195,6 @@ def _steady_gain(walk: float) -> float:
     return (math.sqrt(walk * (walk + 4.0)) - walk) / 2.0
 
 
-@kernel
 def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> int:
     """The filter in whose share of [0, 1] ``uniform`` falls: the pool's weights come first, then the arm's own.
 
@@ -212,7 +210,6 @@ def _draw_filter(state: AutoTSState, arm: int, odds: float, uniform: float) -> i
     return FILTERS - 1
 
 
-@kernel
 def _learn(state: AutoTSState, arm: int, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; returns the reward, cut back if it was an outlier.
 

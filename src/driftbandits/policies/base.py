@@ -14,8 +14,8 @@ from driftbandits._common.notebook import html_facts
 from driftbandits._common.records import Record, as_records
 from driftbandits._common.records import Records as Records
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import Compiled
-from driftbandits._compile.player import ENDLESS, Stage
+from driftbandits._numba.compiled import Compiled
+from driftbandits._numba.player import ENDLESS, Stage
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief
@@ -47,8 +47,9 @@ class Policy(Compiled):
     """Base of compiled policies; subclasses are frozen dataclasses of hyper-parameters.
 
     A policy has ``init(n_arms) -> State`` in plain Python, and two kernels in the subset of Python that numba compiles:
-    ``select(self, state, rng) -> arm`` and ``update(self, state, arm, reward)``. In the kernels ``self`` has the fields
-    annotated ``float``, ``int`` or ``bool``. ``update`` must be told the arm that ``select`` chose.
+    ``select(self, state, rng) -> arm`` and ``update(self, state, arm, reward)``, or ``update(self, state, arm, reward,
+    rng)`` if it draws random numbers. In the kernels ``self`` has the fields annotated ``float``, ``int`` or ``bool``.
+    ``update`` requires the arm that ``select`` chose.
 
     A policy whose ``update`` puts work off may have a third kernel, ``settle(self, state)``, which does it: the State
     then needs less room. It is called before more room is made.
@@ -104,9 +105,6 @@ class Policy(Compiled):
         nothing beyond an array. A State that does not grow always has room.
         """
         return True
-
-    def seed(self, state: Any, rng: np.random.Generator) -> None:
-        """Draw what ``update`` will need by chance and has no generator for, before the first step; often nothing."""
 
     def add_arm(self, state: Any) -> Any:
         """The same State with one arm more, of which nothing is known; for policies that don't begin anew.

@@ -10,9 +10,7 @@ import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_horizon, check_whole
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.exponential import mix
-from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -23,7 +21,6 @@ class BOBState(NamedTuple):
     arms: Records
     windows: Records
     pulls: Records
-    generator: Records
     event: Records
 
 
@@ -100,7 +97,6 @@ class BOB(Policy):
             records(n_arms, count="i8", total="f8"),
             records(len(lengths), steps="i8", log_weight="f8", weight="f8", probability="f8"),
             records(1, arm="i8", reward="f8"),
-            new_generator(),
             records(1, count="i8", step="i8", arm="i8", window="i8"),
         )
         for name in ("block", "gamma", "scale", "width"):
@@ -120,9 +116,6 @@ class BOB(Policy):
     def has_room(self, state: BOBState, steps: int) -> bool:
         return int(min(state.run[0].block, state.run[0].played + steps)) <= len(state.pulls)
 
-    def seed(self, state: BOBState, rng: np.random.Generator) -> None:
-        seed_generator(state.generator, rng)
-
     def select(self, state: BOBState, rng: np.random.Generator) -> int:
         arms = state.arms
         best, best_index = 0, -np.inf
@@ -135,12 +128,11 @@ class BOB(Policy):
                 best, best_index = arm, index
         return best
 
-    def update(self, state: BOBState, arm: int, reward: float) -> None:
+    def update(self, state: BOBState, arm: int, reward: float, rng: np.random.Generator) -> None:  # type: ignore[override]
         run, arms, pulls = state.run[0], state.arms, state.pulls
-        mix_in(state.generator[0], arm, reward)
         run.t += 1
         if run.played == 0:  # the first pull of a block is the same for every window, so the draw can wait
-            _begin_block(state)
+            _begin_block(state, rng)
         pulls[run.played].arm = arm
         pulls[run.played].reward = reward
         run.played += 1
@@ -163,8 +155,7 @@ def _windows(block: int) -> list[int]:
     return [block if j == last else math.floor(block ** (j / last)) for j in range(last + 1)]
 
 
-@kernel
-def _begin_block(state: BOBState) -> None:
+def _begin_block(state: BOBState, rng: np.random.Generator) -> None:
     run, windows, event = state.run[0], state.windows, state.event[0]
     largest = windows[0].log_weight
     for index in range(len(windows)):
@@ -174,7 +165,7 @@ def _begin_block(state: BOBState) -> None:
         windows[index].weight = math.exp(windows[index].log_weight - largest)
         total += windows[index].weight
     mix(windows, total, run.gamma)
-    left = uniform(state.generator[0])
+    left = rng.random()
     run.chosen = 0
     while run.chosen < len(windows) - 1 and left >= windows[run.chosen].probability:
         left -= windows[run.chosen].probability
@@ -187,7 +178,6 @@ def _begin_block(state: BOBState) -> None:
     event.window = run.window
 
 
-@kernel
 def _end_block(state: BOBState) -> None:
     """Exp3 learns from the block's rewards, and all arms are forgotten."""
     run, window = state.run[0], state.windows[state.run[0].chosen]
@@ -199,7 +189,6 @@ def _end_block(state: BOBState) -> None:
         state.arms[arm].total = 0.0
 
 
-@kernel
 def _refresh(state: BOBState) -> None:
     """Add the window up again, once in each window's length, so that rounding never accumulates."""
     run, arms = state.run[0], state.arms

@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from driftbandits._compile.kernels import kernel
-from driftbandits._compile.lowlevel import workspace
+from driftbandits._numba.memory import workspace
 from driftbandits.policies._parts.belief import Belief, gaussian_belief, widened
 from driftbandits.policies._parts.excess import excess
 from driftbandits.policies._parts.filters import chance, cut_back, known_precision, student, total
@@ -165,7 +164,6 @@ class BreakEven(Policy):
         _compare(state, arm, turn)
 
 
-@kernel
 def _learn(state: BreakEvenState, arm: int, reward: float) -> float:
     """Learn from a pull of an arm that was pulled before; return the reward, cut back if it was an outlier.
 
@@ -218,7 +216,6 @@ def _learn(state: BreakEvenState, arm: int, reward: float) -> float:
     return learnt
 
 
-@kernel
 def _price(state: BreakEvenState, arm: int, above: float, pending: int, rounds: int) -> tuple[float, bool]:
     """Return the price of an arm at the next step, or its mean if that is above ``above``; and whether it is the mean.
 
@@ -263,7 +260,6 @@ def _price(state: BreakEvenState, arm: int, above: float, pending: int, rounds: 
     return price, False
 
 
-@kernel
 def _compare(state: BreakEvenState, arm: int, turn: int) -> None:
     """Price the arm that was pulled and the one whose turn it is, and find the arm with the highest price.
 
@@ -292,7 +288,6 @@ def _compare(state: BreakEvenState, arm: int, turn: int) -> None:
         _rank(state)
 
 
-@kernel
 def _highest_but(arms: Records, arm: int) -> float:
     """Return the highest price of the other arms that are on."""
     highest = -np.inf
@@ -302,7 +297,6 @@ def _highest_but(arms: Records, arm: int) -> float:
     return highest
 
 
-@kernel
 def _rank(state: BreakEvenState) -> None:
     """Find the arm with the highest price, among equals the one pulled least recently, and the second highest price."""
     arms, best, highest, second = state.arms, 0, -np.inf, -np.inf
@@ -316,7 +310,6 @@ def _rank(state: BreakEvenState) -> None:
     state.run[0].best, state.run[0].second = best, second
 
 
-@kernel
 def _best_with_pending(state: BreakEvenState) -> int:
     """Return the arm with the highest price, pending rewards counted: they never raise a price.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from driftbandits._common.checks import shown
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.player import Stage
+from driftbandits._numba.player import Stage
 from driftbandits.errors import FeasibilityWarning, InputError
 from driftbandits.policies.base import Policy, State
 

@@ -11,7 +11,6 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_choice, check_drift, check_factor, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 from driftbandits.policies.klucb import DIVERGENCES
 
@@ -122,7 +121,6 @@ class DriftUCB(Policy):
         state.arms[arm].index = _index(blocks, state.radius, self.drift, run.coin)
 
 
-@kernel
 def _add(blocks: Any, reward: float, time: float) -> None:
     """A block of one pull; where a size has two blocks already, these become one of the next size."""
     for size in range(len(blocks)):
@@ -139,7 +137,6 @@ def _add(blocks: Any, reward: float, time: float) -> None:
         reward, time = carried_reward, carried_time
 
 
-@kernel
 def _index(blocks: Any, radius: Any, drift: float, coin: int) -> float:
     """The least bound over all windows, as it was at time 0."""
     least, window, total_reward, total_time, pulls = np.inf, 0.0, 0.0, 0.0, 1.0
@@ -162,7 +159,6 @@ def _index(blocks: Any, radius: Any, drift: float, coin: int) -> float:
     return least
 
 
-@kernel
 def _coin_bound(mean: float, level: float) -> float:
     """An upper bound of a coin's mean, nearly that of Bernoulli's kl(mean, bound) = level."""
     _, exponent = math.frexp(2.0 * level / (mean * (1.0 - mean) + level))

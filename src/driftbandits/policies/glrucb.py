@@ -10,7 +10,6 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_choice, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.divergence import bernoulli_divergence, bernoulli_upper
 from driftbandits.policies._parts.hulls import NONE, drop_hull, has_room, new_pool, new_vertices, push_vertex, with_room
@@ -176,7 +175,6 @@ class GLRUCB(Policy):
         pulled.upper = push_vertex(state.pool[0], state.vertices, pulled.upper, -1.0, pulled.count, pulled.total)
 
 
-@kernel
 def _largest_index(state: GLRUCBState) -> int:
     """The arm with the largest index, solved for. Most arms are ruled out without."""
     run, arms = state.run[0], state.arms
@@ -201,7 +199,6 @@ def _largest_index(state: GLRUCBState) -> int:
     return best
 
 
-@kernel
 def _restart(state: GLRUCBState, arm: int, statistic: float) -> None:
     """A change was seen: write the event, forget the arm or all of them, and begin the next episode."""
     run, event = state.run[0], state.event[0]
@@ -218,7 +215,6 @@ def _restart(state: GLRUCBState, arm: int, statistic: float) -> None:
     _begin_episode(state)
 
 
-@kernel
 def _begin_episode(state: GLRUCBState) -> None:
     run = state.run[0]
     run.episode += 1
@@ -226,7 +222,6 @@ def _begin_episode(state: GLRUCBState) -> None:
     run.period = int(len(state.arms) / share) if share > len(state.arms) / NEVER else NEVER
 
 
-@kernel
 def _forget(state: GLRUCBState, arm: int) -> None:
     forgotten = state.arms[arm]
     drop_hull(state.pool[0], state.vertices, forgotten.lower)

@@ -10,7 +10,6 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_choice
 from driftbandits._common.rewards import Rewards, rewards_for
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.kl_bounds import KL_BOUNDS, OPEN, bound_index, forget_bounds, surely_largest
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies.base import Policy, Records, records
@@ -85,7 +84,7 @@ class KLUCB(Policy):
         if run.t < len(arms):
             return run.t  # type: ignore[no-any-return]
         if run.gaussian:
-            return highest_index(arms, 2.0 * self.sigma**2 * run.allowed)
+            return highest_index(arms, 2.0 * self.sigma * self.sigma * run.allowed)
         best = surely_largest(arms, run.allowed)
         return best if best != OPEN else _largest_index(arms, run.allowed)
 
@@ -100,7 +99,6 @@ class KLUCB(Policy):
             bound_index(pulled, _mean(state.arms, arm), run.allowed, run.allowed, 1.0)
 
 
-@kernel
 def _largest_index(arms: Records, allowed: float) -> int:
     """The arm with the largest index, solved for; one divergence shows of most arms that they are behind."""
     most_pulled = 0
@@ -117,12 +115,10 @@ def _largest_index(arms: Records, allowed: float) -> int:
     return best
 
 
-@kernel
 def _mean(arms: Records, arm: int) -> float:
     return min(arms[arm].total / arms[arm].count, 1.0)  # type: ignore[no-any-return]  # but for rounding it is
 
 
-@kernel
 def _may_reach(index: float, mean: float, level: float) -> bool:
     """Whether an arm's own index can be ``index`` or more; one divergence tells."""
     if index == 1.0 or mean >= index:
@@ -131,7 +127,6 @@ def _may_reach(index: float, mean: float, level: float) -> bool:
     return successes + (1.0 - mean) * math.log((1.0 - mean) / (1.0 - index)) < level + SLACK
 
 
-@kernel
 def largest_mean(p: float, level: float) -> float:
     """The largest q in [p, 1] with Bernoulli kl(p, q) <= level, for level > 0.
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
-from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -21,7 +19,6 @@ class MASTERState(NamedTuple):
     run: Records
     orders: Records
     plays: Records
-    generator: Records
     event: Records
 
 
@@ -111,23 +108,18 @@ class MASTER(Policy):
             ),
             records(orders, alive="i8", received="f8"),
             records(orders * n_arms, count="i8", total="f8"),
-            new_generator(),
             records(1, count="i8", step="i8", arm="i8", order="i8", statistic="f8", threshold="f8"),
         )
         state.run.spread, state.run.scale, state.run.width = chosen["spread"], chosen["scale"], chosen["width"]
-        _begin_block(state, n_arms, 0)
+        _begin_block(state, n_arms, 0, np.random.default_rng(0))  # nothing is drawn for a block of one step
         return state
-
-    def seed(self, state: MASTERState, rng: np.random.Generator) -> None:
-        seed_generator(state.generator, rng)
 
     def select(self, state: MASTERState, rng: np.random.Generator) -> int:
         return state.run[0].chosen  # type: ignore[no-any-return]
 
-    def update(self, state: MASTERState, arm: int, reward: float) -> None:
+    def update(self, state: MASTERState, arm: int, reward: float, rng: np.random.Generator) -> None:  # type: ignore[override]
         run = state.run[0]
         n_arms = len(state.plays) // len(state.orders)
-        mix_in(state.generator[0], arm, reward)
         learning = state.plays[run.active * n_arms + arm]
         learning.count += 1
         learning.total += reward
@@ -137,19 +129,17 @@ class MASTER(Policy):
         run.shortfall += run.optimistic - reward
         run.lowest = min(run.lowest, run.optimistic)
         if _end_instances(state) or _test(state, -1, run.shortfall / run.played, 3.0, run.played, 0.0):
-            _begin_block(state, n_arms, 0)
+            _begin_block(state, n_arms, 0, rng)
         elif run.played == 1 << run.order:
-            _begin_block(state, n_arms, min(run.order + 1, len(state.orders) - 1))
+            _begin_block(state, n_arms, min(run.order + 1, len(state.orders) - 1), rng)
         else:
-            _schedule(state, n_arms)
+            _schedule(state, n_arms, rng)
 
 
-@kernel
 def _rho(spread: float, steps: float) -> float:
     return math.sqrt(spread / steps) + spread / steps
 
 
-@kernel
 def _test(state: MASTERState, order: int, statistic: float, factor: float, steps: float, above: float) -> bool:
     """Whether the statistic is at least ``above`` + factor rho^(steps); then the event is written."""
     threshold = above + factor * state.run[0].scale * _rho(state.run[0].spread, steps)
@@ -165,7 +155,6 @@ def _test(state: MASTERState, order: int, statistic: float, factor: float, steps
     return True
 
 
-@kernel
 def _end_instances(state: MASTERState) -> bool:
     """Instances that end now undergo the first test; whether one passed. Life spans are aligned to their lengths."""
     run, orders = state.run[0], state.orders
@@ -180,8 +169,7 @@ def _end_instances(state: MASTERState) -> bool:
     return False
 
 
-@kernel
-def _begin_block(state: MASTERState, n_arms: int, order: int) -> None:
+def _begin_block(state: MASTERState, n_arms: int, order: int, rng: np.random.Generator) -> None:
     run = state.run[0]
     run.order = order
     run.played = 0
@@ -190,17 +178,16 @@ def _begin_block(state: MASTERState, n_arms: int, order: int) -> None:
     run.lowest = 1.0
     for each in range(len(state.orders)):
         state.orders[each].alive = 0
-    _schedule(state, n_arms)
+    _schedule(state, n_arms, rng)
 
 
-@kernel
-def _schedule(state: MASTERState, n_arms: int) -> None:
+def _schedule(state: MASTERState, n_arms: int, rng: np.random.Generator) -> None:
     """Begin the instances that are drawn for the next step, and let the lowest one alive choose its arm."""
     run, orders = state.run[0], state.orders
     block = _rho(run.spread, float(1 << run.order))
     order, span = 0, 1
     while order <= run.order and run.played % span == 0:
-        if uniform(state.generator[0]) < block / _rho(run.spread, float(span)):
+        if order == run.order or rng.random() < block / _rho(run.spread, float(span)):  # the longest one is certain
             orders[order].alive = 1
             orders[order].received = run.received
             for arm in range(n_arms):
@@ -213,7 +200,6 @@ def _schedule(state: MASTERState, n_arms: int) -> None:
     _choose(run, state.plays, run.active * n_arms, n_arms)
 
 
-@kernel
 def _choose(run: Any, plays: Records, first: int, n_arms: int) -> None:
     best_index = -np.inf
     for arm in range(n_arms):

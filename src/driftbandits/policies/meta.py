@@ -10,10 +10,8 @@ import numpy as np
 
 from driftbandits._common.checks import check_between, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, has_room, new_pool, new_vertices, with_room
 from driftbandits.policies._parts.leads import FAR, empty_hull, evict, remember
-from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -36,7 +34,6 @@ class METAState(NamedTuple):
     gains: Records
     pool: Records
     vertices: Records
-    generator: Records
     event: Records
 
 
@@ -109,7 +106,6 @@ class META(Policy):
             records(n_arms, recent="f8"),
             new_pool(),
             new_vertices(1),
-            new_generator(),
             records(1, count="i8", step="i8", arm="i8", statistic="f8", threshold="f8"),
         )
         state.run.threshold, state.run.longest = chosen["threshold"], chosen["longest"]
@@ -131,9 +127,6 @@ class META(Policy):
         """
         return 2 * (len(state.recent) - 1) * (steps + min(steps * (len(state.levels) - 1), 4 * int(self.horizon)))
 
-    def seed(self, state: METAState, rng: np.random.Generator) -> None:
-        seed_generator(state.generator, rng)
-
     def select(self, state: METAState, rng: np.random.Generator) -> int:
         run, first = state.run[0], state.run[0].top * len(state.recent)
         left = int(rng.random() * run.candidates)
@@ -144,13 +137,12 @@ class META(Policy):
                 left -= 1
         return 0
 
-    def update(self, state: METAState, arm: int, reward: float) -> None:
+    def update(self, state: METAState, arm: int, reward: float, rng: np.random.Generator) -> None:  # type: ignore[override]
         run, n_arms = state.run[0], len(state.recent)
-        mix_in(state.generator[0], arm, reward)
         run.t += 1
         remember(state, n_arms, arm, run.candidates * reward)
         evict(state, n_arms, arm, reward)
-        if _draw_replay(state, n_arms):
+        if _draw_replay(state, n_arms, rng):
             return
         while run.top > 0 and run.t >= state.levels[run.top].until:
             _leave(state, n_arms, run.top)
@@ -166,7 +158,6 @@ class META(Policy):
             _begin_episode(state, n_arms)
 
 
-@kernel
 def _enter(state: METAState, n_arms: int, level: int, until: int) -> None:
     """A level begins at the next step with all arms."""
     state.run[0].top = level
@@ -177,7 +168,6 @@ def _enter(state: METAState, n_arms: int, level: int, until: int) -> None:
         state.sets[level * n_arms + arm].evicted = 0
 
 
-@kernel
 def _leave(state: METAState, n_arms: int, level: int) -> None:
     """A level ends: its hulls are given back."""
     first = level * n_arms * n_arms
@@ -185,7 +175,6 @@ def _leave(state: METAState, n_arms: int, level: int) -> None:
         empty_hull(state, state.hulls[first + pair])
 
 
-@kernel
 def _begin_episode(state: METAState, n_arms: int) -> None:
     for level in range(state.run[0].top + 1):
         _leave(state, n_arms, level)
@@ -197,7 +186,6 @@ def _begin_episode(state: METAState, n_arms: int) -> None:
         state.recent[place].value = 0.0
 
 
-@kernel
 def _count(state: METAState, n_arms: int, level: int) -> int:
     left = n_arms
     for arm in range(n_arms):
@@ -205,15 +193,14 @@ def _count(state: METAState, n_arms: int, level: int) -> int:
     return left
 
 
-@kernel
-def _draw_replay(state: METAState, n_arms: int) -> bool:
+def _draw_replay(state: METAState, n_arms: int, rng: np.random.Generator) -> bool:
     """Whether a replay begins at the next step; of the lengths drawn the longest counts.
 
     One uniform number decides about all: given that it missed the longer ones it is uniform on what is left.
     """
     run, levels = state.run[0], state.levels
     rate = 1.0 / math.sqrt(run.t + 1 - levels[0].start)
-    left = uniform(state.generator[0])
+    left = rng.random()
     if left >= rate / (math.sqrt(2.0) - 1.0):  # the probabilities of all lengths sum to less
         return False
     for power in range(run.longest, 0, -1):

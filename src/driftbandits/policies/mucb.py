@@ -10,7 +10,6 @@ import numpy as np
 
 from driftbandits._common.checks import check_whole, shown
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.detection import check_detection
 from driftbandits.policies._parts.ucb import highest_index
@@ -137,7 +136,6 @@ class MUCB(Policy):
             _restart(state, statistic)
 
 
-@kernel
 def _refresh(state: MUCBState, arm: int) -> None:
     """Add the halves up again, once in each window's length, so that rounding never accumulates."""
     pulled, w = state.arms[arm], state.recent.shape[1]
@@ -148,7 +146,6 @@ def _refresh(state: MUCBState, arm: int) -> None:
         pulled.newer += state.recent[arm, w // 2 + place]
 
 
-@kernel
 def _restart(state: MUCBState, statistic: float) -> None:
     """A change was seen: write the event and forget all arms."""
     run, event = state.run[0], state.event[0]

@@ -10,7 +10,6 @@ import numpy as np
 
 from driftbandits._common.checks import check_between
 from driftbandits._common.rewards import Rewards, rewards_for
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, has_room, new_pool, new_vertices, push_vertex, with_room
 from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies.base import Policy, Records, records
@@ -114,7 +113,6 @@ class RAWUCB(Policy):
         pulled.total += reward
 
 
-@kernel
 def _least_bound(state: RAWUCBState, arm: int, radius: float, enough: float) -> float:
     """The least upper bound of any window of the arm's last pulls, or one that is at most ``enough``."""
     count, total, point = state.arms[arm].count, state.arms[arm].total, state.arms[arm].hull

@@ -9,7 +9,7 @@ from typing import Any
 from driftbandits import policies
 from driftbandits._common.checks import did_you_mean, shown
 from driftbandits._common.rewards import rewards_of
-from driftbandits._compile.verbs import check_verbs
+from driftbandits._common.verbs import check_verbs
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
 from driftbandits.policies.base import Policy

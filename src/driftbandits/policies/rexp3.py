@@ -11,7 +11,6 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_horizon, check_whole
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.exponential import draw_arm, mix
 from driftbandits.policies.base import Policy, Records, records
@@ -109,7 +108,6 @@ class Rexp3(Policy):
         mix(arms, total, run.gamma)
 
 
-@kernel
 def _restart(state: Rexp3State) -> None:
     state.run[0].played = 0
     state.run[0].largest = 0.0
@@ -119,7 +117,6 @@ def _restart(state: Rexp3State) -> None:
     mix(state.arms, len(state.arms), state.run[0].gamma)
 
 
-@kernel
 def _rescale(state: Rexp3State) -> None:
     """Measure every weight against the largest."""
     largest = state.arms[0].log_weight

@@ -11,7 +11,6 @@ import numpy as np
 
 from driftbandits._common.checks import check_choice
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief
@@ -153,7 +152,6 @@ class SnoozeIt(Policy):
                 _conclude(state, m, window, arm)
 
 
-@kernel
 def _respawn(state: SnoozeState, arm: int) -> None:
     """The snoozed arm is active again. The least recently pulled arm goes first; if released, the better one."""
     run = state.run[0]
@@ -161,7 +159,6 @@ def _respawn(state: SnoozeState, arm: int) -> None:
     begin_episode(state)
 
 
-@kernel
 def _conclude(state: SnoozeState, m: int, window: int, arm: int) -> None:
     """The test passed with this window: write the event, and snooze the arm behind or end the episode."""
     run, rule, event = state.run[0], state.rule[0], state.event[0]
@@ -189,7 +186,6 @@ def _conclude(state: SnoozeState, m: int, window: int, arm: int) -> None:
         begin_episode(state)
 
 
-@kernel
 def _passing_window(state: SnoozeState, m: int) -> int:
     """Look at the windows one by one: done once an episode, so a step still costs O(1) amortised."""
     rule, sums = state.rule[0], state.sums

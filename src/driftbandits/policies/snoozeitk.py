@@ -11,7 +11,6 @@ import numpy as np
 
 from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief, Snooze
@@ -195,7 +194,6 @@ class SnoozeItK(Policy):
         run.next = _least_recently_pulled(state.arms)
 
 
-@kernel
 def _conclude(state: SnoozeItKState, x: int, y: int, drift: float) -> bool:
     """If the test of x and y passes, write the event, and snooze the arm behind or start the pair again."""
     passes, window, lead, ahead = best_lead(state, x, y, drift)
@@ -235,7 +233,6 @@ def _conclude(state: SnoozeItKState, x: int, y: int, drift: float) -> bool:
     return True
 
 
-@kernel
 def _snooze_steps(lead: float, drift: float) -> float:
     """For so many steps a lead is sure not to be lost."""
     if lead <= 0.0:
@@ -243,7 +240,6 @@ def _snooze_steps(lead: float, drift: float) -> float:
     return np.floor(lead / (2.0 * drift)) if drift > 0.0 else np.inf
 
 
-@kernel
 def _wake(state: SnoozeItKState) -> None:
     """Arms whose snooze is over are active again."""
     run, arms = state.run[0], state.arms
@@ -257,7 +253,6 @@ def _wake(state: SnoozeItKState) -> None:
                 run.wake = min(run.wake, arms[arm].wake)
 
 
-@kernel
 def _least_recently_pulled(arms: Records) -> int:
     best = -1
     for arm in range(len(arms)):

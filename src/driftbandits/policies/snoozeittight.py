@@ -11,7 +11,6 @@ import numpy as np
 
 from driftbandits._common.checks import LARGEST_CONFIDENCE, check_drift, check_factor, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances.base import Instance
 from driftbandits.policies._parts.belief import Belief
@@ -116,7 +115,6 @@ class SnoozeItTight(Policy):
             _conclude(state, self.drift)
 
 
-@kernel
 def _note_passing(state: SnoozeState, m: int, drift: float) -> bool:
     """Whether some window passes; if so, the window that promises the largest lead is in the event."""
     rule, sums, event = state.rule[0], state.sums, state.event[0]
@@ -134,7 +132,6 @@ def _note_passing(state: SnoozeState, m: int, drift: float) -> bool:
     return passes
 
 
-@kernel
 def _conclude(state: SnoozeState, drift: float) -> None:
     """The test passed: write the event, and snooze the arm behind or end the episode."""
     run, event = state.run[0], state.event[0]

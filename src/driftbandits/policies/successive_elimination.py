@@ -10,7 +10,6 @@ import numpy as np
 
 from driftbandits._common.checks import check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Policy, Records, records
 
 
@@ -68,7 +67,6 @@ class SuccessiveElimination(Policy):
             run.next = _active_from(arms, 0)
 
 
-@kernel
 def _active_from(arms: Records, first: int) -> int:
     """The lowest active arm from ``first`` on; K when there is none."""
     arm = first
@@ -77,7 +75,6 @@ def _active_from(arms: Records, first: int) -> int:
     return arm
 
 
-@kernel
 def _eliminate(arms: Records, rounds: int, radius: float) -> None:
     """All active arms have had ``rounds`` pulls; drop those more than two radii behind the leader."""
     leader = -np.inf

@@ -10,9 +10,7 @@ import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_tuning_drift, check_whole
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.detection import check_changes
-from driftbandits.policies._parts.own_random import mix_in, new_generator, seed_generator, uniform
 from driftbandits.policies._parts.window import drift_window
 from driftbandits.policies.base import Policy, Records, records
 
@@ -28,7 +26,6 @@ class SWLBSDAState(NamedTuple):
     arms: Records
     ring: Records
     sums: np.ndarray[Any, np.dtype[np.float64]]
-    generator: Records
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,6 @@ class SWLBSDA(Policy):
             records(n_arms, count="i8", pulls="i8", due="i8", won="i8", pulled_in="i8"),
             records(FIRST_ROOM, arm="i8", reward="f8"),
             np.zeros((FIRST_ROOM, n_arms)),
-            new_generator(),
         )
         for name in ("window", "fewest", "patience"):
             run[name] = chosen[name]
@@ -141,9 +137,6 @@ class SWLBSDA(Policy):
     def has_room(self, state: SWLBSDAState, steps: int) -> bool:
         return _longest(state, steps) < len(state.ring)
 
-    def seed(self, state: SWLBSDAState, rng: np.random.Generator) -> None:
-        seed_generator(state.generator, rng)
-
     def select(self, state: SWLBSDAState, rng: np.random.Generator) -> int:
         run, arms = state.run[0], state.arms
         left = int(rng.random() * run.waiting) if run.number > 0 and run.waiting > 1 else 0
@@ -154,9 +147,8 @@ class SWLBSDA(Policy):
                 left -= 1
         return 0
 
-    def update(self, state: SWLBSDAState, arm: int, reward: float) -> None:
+    def update(self, state: SWLBSDAState, arm: int, reward: float, rng: np.random.Generator) -> None:  # type: ignore[override]
         run, pulled = state.run[0], state.arms[arm]
-        mix_in(state.generator[0], arm, reward)
         _slide(state, arm, reward)
         if pulled.due:
             pulled.due = 0
@@ -164,7 +156,7 @@ class SWLBSDA(Policy):
         pulled.pulled_in = max(run.number, 1)
         if run.waiting == 0:
             run.number += 1
-            _choose_leader(state)
+            _choose_leader(state, rng)
             _duel(state)
 
 
@@ -173,7 +165,6 @@ def _longest(state: SWLBSDAState, steps: int) -> int:
     return min(int(state.run[0].window), int(state.run[0].t) + steps)
 
 
-@kernel
 def _slide(state: SWLBSDAState, arm: int, reward: float) -> None:
     """Take in a pull, and let the one leave that is no longer in the window."""
     run, arms, last = state.run[0], state.arms, len(state.ring) - 1
@@ -190,7 +181,6 @@ def _slide(state: SWLBSDAState, arm: int, reward: float) -> None:
         _refresh(state)
 
 
-@kernel
 def _refresh(state: SWLBSDAState) -> None:
     """Add the window up again, once in each window's length, so that rounding never accumulates."""
     run, arms, last = state.run[0], state.arms, len(state.ring) - 1
@@ -205,15 +195,13 @@ def _refresh(state: SWLBSDAState) -> None:
     run.refresh_at = run.t + min(run.t, run.window)
 
 
-@kernel
 def _last_sum(state: SWLBSDAState, arm: int, pulls: int) -> float:
     """The sum of an arm's last ``pulls`` rewards, all within the window."""
     last, newest = len(state.ring) - 1, state.arms[arm].pulls
     return state.sums[newest & last, arm] - state.sums[(newest - pulls) & last, arm]  # type: ignore[no-any-return]
 
 
-@kernel
-def _choose_leader(state: SWLBSDAState) -> None:
+def _choose_leader(state: SWLBSDAState, rng: np.random.Generator) -> None:
     run, arms, before = state.run[0], state.arms, state.run[0].leader
     share = min(run.number, run.window) / len(arms)
     anyone = before == NOBODY or arms[before].count < share / 2.0
@@ -229,7 +217,7 @@ def _choose_leader(state: SWLBSDAState) -> None:
                 stays = stays or arm == before
     if stays:
         return
-    place = int(uniform(state.generator[0]) * equals) if equals > 1 else 0
+    place = int(rng.random() * equals) if equals > 1 else 0
     for arm in range(len(arms)):
         eligible = anyone or (arms[arm].won and arms[arm].count >= share)
         if eligible and arms[arm].count == most and _last_sum(state, arm, most) == largest:
@@ -240,7 +228,6 @@ def _choose_leader(state: SWLBSDAState) -> None:
             place -= 1
 
 
-@kernel
 def _duel(state: SWLBSDAState) -> None:
     """Which arms the new round pulls."""
     run, arms, leader = state.run[0], state.arms, state.run[0].leader

@@ -10,7 +10,6 @@ import numpy as np
 
 from driftbandits._common.checks import FOREVER, check_between, check_drift, check_factor, check_horizon
 from driftbandits._common.rewards import Rewards
-from driftbandits._compile.kernels import kernel
 from driftbandits.errors import InputError
 from driftbandits.policies._parts.ucb import highest_index
 from driftbandits.policies._parts.window import WindowState, holds, make_room, slide, start_window
@@ -117,13 +116,11 @@ def _window_after(state: WindowState, steps: int) -> int:
     return _window(float(run.lam), float(run.alpha), int(run.t) + steps)
 
 
-@kernel
 def _window(lam: float, alpha: float, t: int) -> int:
     """tau(t) = min(ceil(lam t^alpha), t)."""
     return min(math.ceil(lam * float(t) ** alpha), t)  # type: ignore[no-any-return]
 
 
-@kernel
 def _steps_without_growth(lam: float, alpha: float, t: int) -> int:
     """How many steps the window surely keeps its length after step t; lam t^alpha is concave, so a tangent tells."""
     if alpha == 0.0:

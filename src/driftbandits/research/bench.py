@@ -16,7 +16,7 @@ import numpy as np
 
 from driftbandits import instances
 from driftbandits._common.tables import print_table
-from driftbandits._compile.player import Mode
+from driftbandits._numba.player import Mode
 from driftbandits.errors import FeasibilityWarning
 from driftbandits.instances import Instance
 from driftbandits.instances.noise import Gaussian

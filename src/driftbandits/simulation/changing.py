@@ -17,13 +17,14 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn
-from driftbandits._compile.loops import CHOOSING, PROGRESS, make_record
-from driftbandits._compile.player import Player
+from driftbandits._numba.loops import CHOOSING
+from driftbandits._numba.player import Player
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.policies._parts.changing_arms import RECENT, learn_in_turn, with_arms
 from driftbandits.simulation.events import EventLog
+from driftbandits.simulation.loops import PROGRESS, record
 
 
 class Played(NamedTuple):
@@ -61,7 +62,6 @@ def play_steps(
     instance: Instance,
     noise: Noise,
     noise_rng: np.random.Generator,
-    own: np.random.Generator,
     *,
     chunk: int,
     go_on: GoOn = lambda steps: True,
@@ -74,23 +74,22 @@ def play_steps(
     progress = as_records(np.zeros(1, PROGRESS))
     at, log, line = progress[0], EventLog(player.state, events), Line(player, first_arms(player.policy, instance))
     at.wanted = CHOOSING
-    scatter = noise if player.mode == "interpreted" else noise.compiled()
-    streams = (player.random(noise_rng), player.random(own))
+    streams = (player.lent(noise_rng), player.rng)
     changes, seconds = deque(instance.arm_changes.tolist()), 0.0
     if instance.available is not None:
-        line.change(instance.available[0], arms[:0], rewards[:0], own)
+        line.change(instance.available[0], arms[:0], rewards[:0])
     while True:
         step, noted, player = int(at.step), int(at.events), line.player
         if changes and changes[0] == step:
             begun, recent = time.thread_time(), slice(max(0, changes.popleft() - RECENT), step)
-            at.wanted = line.change(instance.available[step], arms[recent], rewards[recent], own)  # type: ignore[index]
+            at.wanted = line.change(instance.available[step], arms[recent], rewards[recent])  # type: ignore[index]
             seconds += time.thread_time() - begun
             player = line.player
         until = min(step + min(chunk, player.room()), changes[0] if changes else stop, stop)
-        drawn = (scatter, player.taken.given, instance.means)
+        drawn = (noise, player.taken.given, instance.means)
         given = (*drawn, *streams, line.shown, arms, rewards, log.rows, progress, until)
         begun = time.thread_time()
-        player.play(make_record, *given, others=(noise,))
+        player.play(record, *given, others=(noise,))
         seconds += time.thread_time() - begun
         log.came(noted, int(at.events), step - player.step + player.stage.start, line.places)
         player.step += int(at.step) - step
@@ -108,7 +107,7 @@ class Line:
         self.shown = np.array(places, np.int64)
         """The same, with ``CHOOSING`` in place of an arm that is off."""
 
-    def change(self, there: Array, arms: Array, rewards: Array, own: np.random.Generator) -> int:
+    def change(self, there: Array, arms: Array, rewards: Array) -> int:
         """Go on with the arms that are ``there``; the last rewards were these.
 
         Returns the arm that the policy chose already, or ``CHOOSING``.
@@ -116,9 +115,9 @@ class Line:
         if _rule(self.player.policy) == "anew":
             places, wanted = np.flatnonzero(there).tolist(), CHOOSING
             if places != self.places:
-                self.player = self.player.another(lambda step: own, len(places))
+                self.player = self.player.another(self.player.rng, len(places))
                 self.places = places
-                wanted = learn_again(self.player, places, arms, rewards, own)
+                wanted = learn_again(self.player, places, arms, rewards)
             self.shown = np.array(places, np.int64)
             return wanted
         places = self.places + [arm for arm in np.flatnonzero(there).tolist() if arm not in self.places]
@@ -130,7 +129,7 @@ class Line:
         return CHOOSING
 
 
-def learn_again(player: Player, places: list[int], arms: Array, rewards: Array, own: np.random.Generator) -> int:
+def learn_again(player: Player, places: list[int], arms: Array, rewards: Array) -> int:
     """Learn rewards of those arms that the policy knows, in the order that it needs.
 
     Returns the arm that it chose last, for one that learns in turn, or ``CHOOSING``.
@@ -144,16 +143,15 @@ def learn_again(player: Player, places: list[int], arms: Array, rewards: Array, 
     waiting: list[deque[float]] = [deque() for _ in places]
     for place, reward in known:
         waiting[place].append(reward)
-    generator = player.random(own)
-    return learn_in_turn(waiting, player.select(generator), player.update, lambda: player.select(generator))
+    return learn_in_turn(waiting, player.select(), player.update, player.select)
 
 
-def rehearse_change(player: Player, instance: Instance, own: np.random.Generator) -> None:
+def rehearse_change(player: Player, instance: Instance) -> None:
     """Compile what a change of arms will need."""
     if instance.available is not None and _rule(player.policy) == "anew":
         places = list(range(player.n_arms))
         usual = np.full(len(places), instance.means[0, 0])
-        learn_again(player.another(lambda step: own), places, np.array(places), usual, own)
+        learn_again(player.another(player.rng), places, np.array(places), usual)
 
 
 def _rule(policy: Any) -> str:

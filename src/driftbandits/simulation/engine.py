@@ -13,12 +13,12 @@ import numpy as np
 from driftbandits._common.arrays import Array
 from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn, in_threads
-from driftbandits._compile.loops import TALLY, make_advance
-from driftbandits._compile.player import Mode, Player, usual_mode
+from driftbandits._numba.player import Mode, Player, usual_mode
 from driftbandits.instances.base import Instance
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.changing import Played, first_arms, play_steps, rehearse_change
 from driftbandits.simulation.events import EventLog
+from driftbandits.simulation.loops import TALLY, advance
 from driftbandits.simulation.requirements import check_fits
 
 COMPILED_CHUNK = 1 << 18
@@ -65,9 +65,9 @@ class Job:
         first = first_arms(self.policy, self.instance)
         mode = self.mode or usual_mode(self.policy, self.noise)
         limits = self.instance.reward_range
-        player = Player(self.policy, len(first), lambda step: own, ahead, mode, limits, simulated=True)
-        self._play(player, 0, own, lambda steps: True, stop=0)
-        rehearse_change(player, self.instance, own)
+        player = Player(self.policy, len(first), own, ahead, mode, limits, simulated=True)
+        self._play(player, 0, lambda steps: True, stop=0)
+        rehearse_change(player, self.instance)
         self._model.append(player)
         self._spare.append(player)
 
@@ -87,32 +87,31 @@ class Job:
         except IndexError:
             player = None
         if player is None or player.n_arms != n_arms:
-            player = self._model[0].another(lambda step: own, n_arms)
+            player = self._model[0].another(own, n_arms)
         else:
-            player.restart(lambda step: own)
-        result = self._play(player, run, own, go_on, self.instance.horizon)
+            player.restart(own)
+        result = self._play(player, run, go_on, self.instance.horizon)
         self._spare.append(player)
         return result
 
-    def _play(self, player: Player, run: int, own: np.random.Generator, go_on: GoOn, stop: int) -> Run | None:
+    def _play(self, player: Player, run: int, go_on: GoOn, stop: int) -> Run | None:
         interpreted, instance = player.mode == "interpreted", self.instance
         chunk, noise_rng = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK, stream(self.seed, run, NOISE)
         if instance.available is not None:
             options: dict[str, Any] = {"chunk": chunk, "go_on": go_on, "events": self.events, "stop": stop}
-            return self._added_up(play_steps(player, instance, self.noise, noise_rng, own, **options))
+            return self._added_up(play_steps(player, instance, self.noise, noise_rng, **options))
         regret, realised = np.zeros(len(self.times)), np.zeros(len(self.times))
         pulls, tally = np.zeros(instance.n_arms, np.int64), as_records(np.zeros(1, TALLY))
         log = EventLog(player.state, self.events)
-        noise = self.noise if interpreted else self.noise.compiled()
-        streams = (player.random(noise_rng), player.random(own))
-        drawn = (noise, player.taken.given, instance.means, instance.best_mean)
-        given = (*drawn, *streams, self.times, regret, realised, pulls)
+        streams = (player.lent(noise_rng), player.rng)
+        drawn = (self.noise, player.taken.given, instance.means, instance.best_mean)
+        given = (*drawn, *streams, self.times, (regret, realised, pulls))
         seconds = 0.0
         while True:
             before, noted = player.step, int(tally[0].events)
             until = min(before + min(chunk, player.room()), stop)
             begun = time.thread_time()
-            player.step = player.play(make_advance, *given, log.rows, tally, until, others=(self.noise,))
+            player.step = player.play(advance, *given, log.rows, tally, until, others=(self.noise,))
             seconds += time.thread_time() - begun
             log.came(noted, int(tally[0].events), player.stage.start)
             if not go_on(player.step - before):

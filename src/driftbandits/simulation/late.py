@@ -13,11 +13,11 @@ from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_whole
 from driftbandits._common.records import as_records
 from driftbandits._common.threads import GoOn, cores
-from driftbandits._compile.late import NOBODY, PROGRESS, make_late
-from driftbandits._compile.player import Player
+from driftbandits._numba.player import Player
 from driftbandits.instances.base import Instance, check_always_there
 from driftbandits.instances.noise import Noise
 from driftbandits.simulation.engine import COMPILED_CHUNK, INTERPRETED_CHUNK, NOISE, Job, Run, play_all, stream
+from driftbandits.simulation.late_loop import NOBODY, PROGRESS, advance_late
 
 MOST = 1_000_000
 """The largest delay and the largest bundle."""
@@ -30,23 +30,22 @@ class LateJob(Job):
     delay: int = 0
     bundle: int = 1
 
-    def _play(self, player: Player, run: int, own: np.random.Generator, go_on: GoOn, stop: int) -> Run | None:
+    def _play(self, player: Player, run: int, go_on: GoOn, stop: int) -> Run | None:
         interpreted, (T, K) = player.mode == "interpreted", self.instance.means.shape
         arms, rewards = np.zeros(T, np.int64), np.zeros(T)
         known, queues, following = np.zeros(K, np.int64), np.full((K, 2), NOBODY), np.full(T, NOBODY)
         progress = as_records(np.zeros(1, PROGRESS))
         progress[0].next_arm = NOBODY
-        noise = self.noise if interpreted else self.noise.compiled()
-        drawn = (noise, player.taken.given, self.instance.means, self.instance.best_mean)
-        world = (*drawn, stream(self.seed, run, NOISE), own)
-        late = (self.delay, self.bundle), not getattr(self.policy, "any_order", False)
-        kept = (arms, rewards, known, queues, following, progress)
+        drawn = (self.noise, player.taken.given, self.instance.means, self.instance.best_mean)
+        world = (*drawn, player.lent(stream(self.seed, run, NOISE)), player.rng)
+        late = self.delay, self.bundle, not getattr(self.policy, "any_order", False)
+        kept = ((arms, rewards), (known, queues, following), progress)
         chunk = INTERPRETED_CHUNK if interpreted else COMPILED_CHUNK
         seconds, at = 0.0, progress[0]
         while True:
             before, at.learnt, at.room = int(at.step), 0, player.room()
             begun = time.thread_time()
-            player.play(make_late, *world, *late, *kept, min(before + chunk, stop), others=(self.noise,))
+            player.play(advance_late, *world, late, *kept, min(before + chunk, stop), others=(self.noise,))
             seconds += time.thread_time() - begun
             player.step += int(at.learnt)
             if not go_on(int(at.step) - before):

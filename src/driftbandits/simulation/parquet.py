@@ -14,8 +14,8 @@ from driftbandits._common.checks import check_path
 from driftbandits._common.expansion import TooLargeError, read_npy
 from driftbandits._common.files import written_whole
 from driftbandits._common.parquet import check_parquet
-from driftbandits._compile.recipe import check_arrays
 from driftbandits.errors import InputError
+from driftbandits.instances.describe import check_arrays
 from driftbandits.simulation.engine import Run
 
 FORMAT = 1

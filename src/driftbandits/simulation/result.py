@@ -17,9 +17,9 @@ from driftbandits._common.files import written_whole
 from driftbandits._common.intervals import mean_interval
 from driftbandits._common.latex import escaped, latex_table, number
 from driftbandits._common.notebook import html_table, text_table
-from driftbandits._compile.recipe import build, check_arrays, describe
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
+from driftbandits.instances.describe import build, check_arrays, describe
 from driftbandits.instances.noise import Noise
 from driftbandits.instances.recipe import build_instance, describe_instance
 from driftbandits.simulation.engine import Run

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_seed, check_whole
-from driftbandits._compile.player import Player, usual_mode
+from driftbandits._numba.player import Player, usual_mode
 from driftbandits.instances import Instance
 from driftbandits.instances.given import as_instance
 from driftbandits.instances.noise import Noise, check_noise
@@ -52,7 +52,7 @@ def trajectory(
     ahead = min(instance.horizon, COMPILED_CHUNK)
     mode = usual_mode(policy, noise)
     n_arms, limits = len(first_arms(policy, instance)), instance.reward_range
-    player = Player(policy, n_arms, lambda step: own, ahead, mode, limits, simulated=True)
-    played = play_steps(player, instance, noise, noise_rng, own, chunk=instance.horizon)
+    player = Player(policy, n_arms, own, ahead, mode, limits, simulated=True)
+    played = play_steps(player, instance, noise, noise_rng, chunk=instance.horizon)
     assert played is not None
     return Trajectory(played.arms, played.rewards)

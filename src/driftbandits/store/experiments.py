@@ -15,8 +15,8 @@ from sqlalchemy import ColumnElement, Connection, Row, false, func, insert, or_,
 from sqlalchemy.exc import IntegrityError
 
 from driftbandits._common.checks import LARGEST_REWARD, check_drift, check_whole, is_number, shown
-from driftbandits._compile.recipe import build, describe
 from driftbandits.errors import InputError
+from driftbandits.instances.describe import build, describe
 from driftbandits.live.decisions import ArmChanged, Changed, LateSwitched, PolicyChanged, StickyChanged
 from driftbandits.live.learners import ON
 from driftbandits.live.session import Session

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, exists, insert, select, text
 
-from driftbandits._compile.recipe import build, describe
+from driftbandits.instances.describe import build, describe
 from driftbandits.live.decisions import (
     ArmChanged,
     Asked,

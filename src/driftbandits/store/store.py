@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from driftbandits._common.checks import check_between, shown
-from driftbandits._compile.recipe import describe
 from driftbandits.errors import InputError
+from driftbandits.instances.describe import describe
 from driftbandits.live.session import Session
 from driftbandits.policies import Policy
 from driftbandits.store.answers import Answer, Answers

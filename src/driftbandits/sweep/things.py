@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from driftbandits._common.checks import shown
-from driftbandits._compile.kernels import Compiled
-from driftbandits._compile.recipe import describe
-from driftbandits._compile.verbs import check_verbs
+from driftbandits._common.verbs import check_verbs
+from driftbandits._numba.compiled import Compiled
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance
+from driftbandits.instances.describe import describe
 from driftbandits.instances.noise import Noise
 from driftbandits.instances.table import table
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from driftbandits._common.checks import is_ours
 from driftbandits._common.rewards import Rewards, rewards_of, taken_by
-from driftbandits._compile.kernels import is_ours
-from driftbandits._compile.player import Mode, Player
+from driftbandits._numba.player import Mode, Player
 from driftbandits.errors import InputError
 from driftbandits.instances import Instance, sinusoid
 from driftbandits.instances.noise import Bernoulli, Gaussian, Noise
@@ -152,10 +152,10 @@ def _run(job: Job, run: int) -> Run:
 def play_stream(policy: Policy, n_arms: int, rewards: Stream, steps: int, mode: Mode) -> list[int]:
     """The arms that a policy chooses on a stream of rewards."""
     rng = np.random.Generator(np.random.SFC64(9))
-    player = Player(policy, n_arms, lambda step: rng, mode=mode, simulated=True)
-    generator, pulls, arms = player.random(rng), [0] * n_arms, []
+    player = Player(policy, n_arms, rng, mode=mode, simulated=True)
+    pulls, arms = [0] * n_arms, []
     for _ in range(steps):
-        arm = player.select(generator)
+        arm = player.select()
         player.update(arm, rewards(pulls[arm], arm))
         pulls[arm] += 1
         arms.append(arm)
@@ -212,8 +212,7 @@ def _check_extremes(policy: Policy, n_arms: int) -> None:
 
 def _after(policy: Policy, n_arms: int, rewards: tuple[float, ...], steps: int = 1_000) -> Any:
     rng, choice = np.random.Generator(np.random.SFC64(4)), np.random.Generator(np.random.SFC64(6))
-    player = Player(policy, n_arms, lambda step: rng, simulated=True)
-    generator = player.random(rng)
+    player = Player(policy, n_arms, rng, simulated=True)
     for index in choice.integers(len(rewards), size=steps):
-        player.update(player.select(generator), rewards[index])
+        player.update(player.select(), rewards[index])
     return player.state

@@ -10,7 +10,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_horizon, shown
-from driftbandits._compile.kernels import kernel, loop
+from driftbandits._numba.compiled import loop
 from driftbandits.errors import InputError
 from driftbandits.instances.base import Instance, check_always_there
 from driftbandits.theory.constants import C0
@@ -165,7 +165,7 @@ def _profile(differences: Array, c: float, shortest: int, both: bool) -> tuple[A
     return gap, window
 
 
-@kernel
+@loop
 def _sums(differences: Array) -> Array:
     """G_0 .. G_T, summed with Kahan's correction: rounding does not grow with t."""
     sums = np.zeros(len(differences) + 1)
@@ -177,7 +177,7 @@ def _sums(differences: Array) -> Array:
     return sums
 
 
-@kernel
+@loop
 def _extremes(sums: Array) -> tuple[Array, Array, Array]:
     """The least and the greatest sum of every block, level after level, and where each level begins."""
     n = len(sums)

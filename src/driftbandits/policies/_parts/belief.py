@@ -10,7 +10,7 @@ import numpy as np
 from driftbandits._common.arrays import Array
 
 if TYPE_CHECKING:
-    from driftbandits._compile.player import Player
+    from driftbandits._numba.player import Player
 
 
 class Snooze(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Records, records
 
 SMALLEST_DISCOUNT = 1e-9
@@ -29,7 +28,6 @@ def start_discount(n_arms: int, discount: float, **columns: str) -> DiscountStat
     return state
 
 
-@kernel
 def discount_and_add(state: DiscountState, arm: int, reward: float) -> None:
     """Let all earlier pulls of all arms weigh less by a factor ``discount``, and take in a new one."""
     run = state.run[0]

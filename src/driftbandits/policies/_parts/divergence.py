@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-from driftbandits._compile.kernels import kernel
-
 CLOSE = 1e-13
 MOST_ITERATIONS = 60
 
 
-@kernel
 def bernoulli_divergence(p: float, q: float) -> float:
     """kl(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q)) for p in [0, 1] and q in (0, 1)."""
     found = 0.0
@@ -21,7 +18,6 @@ def bernoulli_divergence(p: float, q: float) -> float:
     return found
 
 
-@kernel
 def bernoulli_upper(p: float, level: float) -> float:
     """The largest q with kl(p, q) <= level, for p in [0, 1].
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from driftbandits._compile.kernels import kernel
-
 CUBIC, LAST = 2.90982644, 3.09901818
 """a and d below, chosen for the smallest relative error of f."""
 LINEAR = 1.0 + LAST * math.sqrt(math.pi / 2.0)
@@ -15,7 +13,6 @@ FAR = 8.0
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
-@kernel
 def excess(u: float) -> tuple[float, float]:
     """Return f(u) = E(Z - u)^+ for a standard normal Z, and the probability that Z > u.
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Records
 
 
-@kernel
 def draw_arm(arms: Records, rng: np.random.Generator) -> int:
     """An arm drawn by ``arms.probability``; rounding in their sum falls to the last arm."""
     left = rng.random()
@@ -19,7 +17,6 @@ def draw_arm(arms: Records, rng: np.random.Generator) -> int:
     return len(arms) - 1
 
 
-@kernel
 def mix(arms: Records, total: float, gamma: float) -> None:
     """p_k = (1 - gamma) w_k / W + gamma / K."""
     share, scale = gamma / len(arms), (1.0 - gamma) / total

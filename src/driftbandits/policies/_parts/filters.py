@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 from driftbandits._common.arrays import Array
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.learnt_noise import POOLED_PULLS
 
 TAIL = 63.0
@@ -21,7 +20,6 @@ ROUNDING = 1e-24
 """Noise below this share of the squared mean is rounding, and tells nothing."""
 
 
-@kernel
 def total(values: Array, at: int, count: int) -> float:
     """The sum of ``count`` numbers, a multiple of four, in four sums that do not wait for each other."""
     a, b, c, d = values[at], values[at + 1], values[at + 2], values[at + 3]
@@ -33,7 +31,6 @@ def total(values: Array, at: int, count: int) -> float:
     return (a + b) + (c + d)  # type: ignore[no-any-return]
 
 
-@kernel
 def cut_back(run: Any, arm: Any, center: float, reward: float) -> tuple[float, float]:
     """The reward, cut back if it is an outlier, and one divided by the variance of the noise, 0 if none is known."""
     squares, pulls = arm.pulls * arm.noise + POOLED_PULLS * run.noise, arm.pulls + POOLED_PULLS
@@ -45,14 +42,12 @@ def cut_back(run: Any, arm: Any, center: float, reward: float) -> tuple[float, f
     return reward, pulls / squares
 
 
-@kernel
 def known_precision(run: Any, arm: Any, center: float) -> float:
     """One divided by the variance of an arm's noise, 0 if none is known."""
     squares, pulls = arm.pulls * arm.noise + POOLED_PULLS * run.noise, arm.pulls + POOLED_PULLS
     return 0.0 if squares <= ROUNDING * center * center * pulls else pulls / squares
 
 
-@kernel
 def merged(
     weight: float, mean: float, spread: float, received: float, center: float, width: float, precision: float
 ) -> tuple[float, float, float, float]:
@@ -67,7 +62,6 @@ def merged(
     return whole, mean + share * offset, spread + wider, share
 
 
-@kernel
 def student(error: float, spread: float, precision: float) -> tuple[float, float]:
     """1/(1 + c), and the density of a reward that far from the mean: Student's, but for a factor."""
     wide = 1.0 + spread
@@ -82,7 +76,6 @@ def student(error: float, spread: float, precision: float) -> tuple[float, float
     return scale, root * root * math.sqrt(scale)
 
 
-@kernel
 def chance(p: float, spread: float, success: bool) -> tuple[float, float]:
     """1/(1 + c), and the probability of what a coin showed."""
     p = min(max(p, 0.0), 1.0)

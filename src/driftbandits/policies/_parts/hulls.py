@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Records, records
 
 NONE = -1
@@ -38,7 +37,6 @@ def has_room(pool: Records, vertices: Records, points: int) -> bool:
     return int(pool[0].fresh) + points <= len(vertices)
 
 
-@kernel
 def push_vertex(pool: Any, vertices: Records, top: int, sign: float, count: int, total: float) -> int:
     """Add the rightmost point (count, total) to a lower hull (sign 1) or an upper one (sign -1); returns its new top.
 
@@ -66,7 +64,6 @@ def push_vertex(pool: Any, vertices: Records, top: int, sign: float, count: int,
     return place  # type: ignore[no-any-return]
 
 
-@kernel
 def drop_hull(pool: Any, vertices: Records, top: int) -> None:
     """Give all vertices of a hull back."""
     while top >= 0:

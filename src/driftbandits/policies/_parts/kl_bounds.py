@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.divergence import bernoulli_divergence, bernoulli_upper
 from driftbandits.policies.base import Records
 
@@ -30,7 +29,6 @@ SMALLEST_LEVEL = 1e-9
 """For smaller allowed/count divergences are not much larger than their rounding errors."""
 
 
-@kernel
 def forget_bounds(arm: Any) -> None:
     """Nothing is known of an index."""
     arm.low = -FAR
@@ -39,7 +37,6 @@ def forget_bounds(arm: Any) -> None:
     arm.at = 0.0
 
 
-@kernel
 def bound_index(arm: Any, mean: float, allowed: float, now: float, rate: float) -> None:
     """New bounds after a pull; ``mean`` lies in [0, 1], and ``allowed`` grows at this rate now."""
     start = arm.high + arm.growth * (now - arm.at) + (mean - arm.estimate)
@@ -63,7 +60,6 @@ def bound_index(arm: Any, mean: float, allowed: float, now: float, rate: float) 
         forget_bounds(arm)
 
 
-@kernel
 def _set_bounds(arm: Any, low: float, high: float, slope: float, rate: float) -> bool:
     """Widen the bounds by far more than rounding errors; False if they would reach the mean."""
     margin = 1e-12 + 1e-14 / slope
@@ -76,7 +72,6 @@ def _set_bounds(arm: Any, low: float, high: float, slope: float, rate: float) ->
     return True
 
 
-@kernel
 def surely_largest(arms: Records, now: float) -> int:
     """The arm whose index is surely larger than all others, by more than 1e-12; OPEN if the bounds don't tell."""
     best, first, second = OPEN, -FAR, -FAR

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from driftbandits._compile.kernels import kernel
 
-
-@kernel
 def keep_largest(best: int, largest: float, index: int, number: float) -> tuple[int, float]:
     """``index`` and ``number`` if that is larger than ``largest``, else ``best`` and ``largest`` as they are.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, push_vertex
 
 FAR = 1e300
@@ -13,7 +12,6 @@ GUARD = 1e-9
 """Relative slack of the shortcuts below, far above rounding: they may look once too often, never once too rarely."""
 
 
-@kernel
 def _lead(state: Any, n_arms: int, place: int, better: int, arm: int) -> float:
     """The estimate of ``better``'s lead over ``arm`` made at a recent step."""
     step = state.recent[place]
@@ -24,7 +22,6 @@ def _lead(state: Any, n_arms: int, place: int, better: int, arm: int) -> float:
     return -step.value if step.arm == arm else 0.0
 
 
-@kernel
 def remember(state: Any, n_arms: int, arm: int, value: float) -> None:
     """The step of K steps ago becomes points of the hulls, and this one takes its place."""
     run, place = state.run[0], state.run[0].t % n_arms
@@ -47,7 +44,6 @@ def remember(state: Any, n_arms: int, arm: int, value: float) -> None:
             state.pairs[other * n_arms + arm].total -= value
 
 
-@kernel
 def _grow(state: Any, n_arms: int, pair: int, lead: float) -> None:
     """Where a step changed a pair's sum, the sum before it is a point of the hulls of all levels begun by then."""
     step, earlier = state.run[0].t - n_arms, state.pairs[pair].earlier
@@ -59,7 +55,6 @@ def _grow(state: Any, n_arms: int, pair: int, lead: float) -> None:
     state.pairs[pair].earlier = earlier + lead
 
 
-@kernel
 def evict(state: Any, n_arms: int, arm: int, reward: float) -> None:
     """Only pairs whose lead has just grown can newly pass: thresholds never fall as s2 grows."""
     for place in range(n_arms):
@@ -70,7 +65,6 @@ def evict(state: Any, n_arms: int, arm: int, reward: float) -> None:
         _test(state, n_arms, arm if reward > 0.0 else other, other if reward > 0.0 else arm)
 
 
-@kernel
 def _test(state: Any, n_arms: int, better: int, arm: int) -> None:
     """Evict ``arm`` at every level where ``better`` leads by more than the threshold over steps up to now."""
     run = state.run[0]
@@ -96,7 +90,6 @@ def _test(state: Any, n_arms: int, better: int, arm: int) -> None:
                 _evict_at(state, n_arms, level, arm, statistic, limit)
 
 
-@kernel
 def _evict_at(state: Any, n_arms: int, level: int, arm: int, statistic: float, limit: float) -> None:
     state.sets[level * n_arms + arm].evicted = 1
     if level == 0:
@@ -104,7 +97,6 @@ def _evict_at(state: Any, n_arms: int, level: int, arm: int, statistic: float, l
         state.run[0].limit = limit
 
 
-@kernel
 def _may_pass(hull: Any, total: float, short: float) -> bool:
     """Whether the lead since some point of the hull may be too large now, judged in O(1) from the last look.
 
@@ -116,7 +108,6 @@ def _may_pass(hull: Any, total: float, short: float) -> bool:
     return old or total - hull.lowest >= short - slack - GUARD * abs(hull.lowest)  # type: ignore[no-any-return]
 
 
-@kernel
 def _look(state: Any, hull: Any, total: float) -> int:
     """The latest vertex since which the lead is too large, or NONE; then it is remembered how far all were from it."""
     run, vertices, point = state.run[0], state.vertices, hull.top
@@ -132,7 +123,6 @@ def _look(state: Any, hull: Any, total: float) -> int:
     return NONE
 
 
-@kernel
 def empty_hull(state: Any, hull: Any) -> None:
     """Give a hull's vertices back."""
     drop_hull(state.pool[0], state.vertices, hull.top)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.posteriors import draw_beta
 from driftbandits.policies.base import Records
 
@@ -26,35 +25,31 @@ VALUES = {"coin": "i8", "varied": "i8", "values": "i8", "low": "f8", "high": "f8
 ARM = {"last": "i8", "first": "f8", "pulls": "f8", "noise": "f8"}
 
 
-@kernel
 def switched_share(switching: float, away: int) -> float:
     """The chance that an arm drifts otherwise than ``away`` steps ago."""
     return switching * away / (1.0 + switching * away)
 
 
-@kernel
 def switching_after(t: int) -> float:
     """How likely an arm is to drift otherwise at the next step, after ``t`` steps."""
     return max(LEAST_SWITCHING, min(MOST_SWITCHING, 1.0 / t))
 
 
-@kernel
 def arm_noise(run: Any, arm: Any) -> float:
     """The variance of an arm's noise."""
     return (arm.pulls * arm.noise + POOLED_PULLS * run.noise) / (arm.pulls + POOLED_PULLS)  # type: ignore[no-any-return]
 
 
-@kernel
 def draw_mean(run: Any, arm: Any, mean: float, spread: float, rng: np.random.Generator) -> float:
     """A draw from what a filter knows of an arm's mean; ``spread`` is its variance in units of the noise's."""
     if run.coin:
         p = min(max((mean - run.low) / (run.high - run.low), 0.0), 1.0)  # but for rounding it is
         return draw_beta(p / spread, (1.0 - p) / spread, rng)
-    noise = arm_noise(run, arm) + (mean - run.center) ** 2 / (1.0 + arm.pulls)
+    offset = mean - run.center
+    noise = arm_noise(run, arm) + offset * offset / (1.0 + arm.pulls)
     return mean + math.sqrt(noise * spread) * rng.standard_normal()
 
 
-@kernel
 def pooled_noise(run: Any, arms: Records) -> float:
     """The variance of all arms' noise; no arm counts for much more than others, however often it was pulled."""
     squares, pulls = run.total_variance, 1.0
@@ -65,7 +60,6 @@ def pooled_noise(run: Any, arms: Records) -> float:
     return squares / pulls  # type: ignore[no-any-return]
 
 
-@kernel
 def count_values(run: Any, arm: Any, reward: float) -> None:
     """Note whether rewards so far had one value, two, or more, and whether they are those of a coin."""
     if run.values == 0:
@@ -81,7 +75,6 @@ def count_values(run: Any, arm: Any, reward: float) -> None:
     run.coin = run.varied == 1 and run.values == 2 and run.high - run.low > LEAST_RANGE
 
 
-@kernel
 def learn_total_variance(run: Any, reward: float) -> None:
     """The variance of all rewards about their mean, of about the last 3,000."""
     share = 1.0 / min(float(run.t), MEMORY)

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftbandits._common.arrays import Array
-from driftbandits._compile.kernels import kernel
 
 MODELS, WALKS = 16, 8
 """The stationary model is the first, then come the walks, then the trends."""
@@ -78,7 +77,6 @@ def settled_variance(d: float) -> float:
     return float(p[0, 0])
 
 
-@kernel
 def predicted(
     row: Any, shared: Any, j: Any, away: float, merge: tuple[float, float, float, float]
 ) -> tuple[float, float, float, float, float, float]:

@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.hulls import NONE, drop_hull, push_vertex
 from driftbandits.policies._parts.snooze_windows import GUARD, NO_WINDOW_YET
 from driftbandits.policies.base import Records, records
@@ -95,7 +94,6 @@ def most_points(state: Any, steps: int) -> int:
     return waiting + 2 * (n_arms - 1) * steps
 
 
-@kernel
 def push_waiting(state: Any) -> None:
     """Add to the hulls all points that no test has needed yet, so that no room has to be reserved for them."""
     n_arms = len(state.arms)
@@ -106,13 +104,11 @@ def push_waiting(state: Any) -> None:
                     _push_new(state, n_arms * x + y, direction)
 
 
-@kernel
 def pull_at(state: Any, time: int) -> Any:
     """The pull of that step."""
     return state.pulls[time & (len(state.pulls) - 1)]
 
 
-@kernel
 def note_pull(state: Any, arm: int, reward: float) -> None:
     """Write the pull of step t down, with a link from the arm's last one."""
     now, mine, pull = state.run[0].t, state.arms[arm], pull_at(state, state.run[0].t)
@@ -129,7 +125,6 @@ def note_pull(state: Any, arm: int, reward: float) -> None:
     mine.times += now
 
 
-@kernel
 def forget_pulls(state: Any, arm: int) -> None:
     """The arm wakes up: pulls before this are no longer compared with anything."""
     mine = state.arms[arm]
@@ -141,7 +136,6 @@ def forget_pulls(state: Any, arm: int) -> None:
             forget_pair(state, arm, other)
 
 
-@kernel
 def join_others(state: Any, x: int) -> None:
     """Arm x was just pulled: with each other active arm, that is perhaps the first pull of a first window."""
     n_arms, now = len(state.arms), state.run[0].t
@@ -154,13 +148,11 @@ def join_others(state: Any, x: int) -> None:
                 pair.p = now
 
 
-@kernel
 def has_window(state: Any, x: int, y: int) -> bool:
     """Whether there are windows of x and y after which x was pulled last."""
     return state.pairs[len(state.arms) * x + y].p > 0  # type: ignore[no-any-return]
 
 
-@kernel
 def forget_pair(state: Any, x: int, y: int) -> None:
     """No windows: the pair starts again with the next pulls."""
     n_arms = len(state.arms)
@@ -176,7 +168,6 @@ def forget_pair(state: Any, x: int, y: int) -> None:
             side.top = NONE
 
 
-@kernel
 def some_window_is_near(state: Any, x: int, y: int) -> bool:
     """Whether some window of x and y that ends now passes, or is within rounding of it. False is certain."""
     arms = state.arms
@@ -197,7 +188,6 @@ def some_window_is_near(state: Any, x: int, y: int) -> bool:
     return near
 
 
-@kernel
 def _least_margin(state: Any, x: int, y: int, direction: int) -> float:
     """How far the closest window of a side is from passing: a vertex of its hull, to which new points are added now."""
     arms, vertices, index = state.arms, state.vertices, len(state.arms) * x + y
@@ -213,7 +203,6 @@ def _least_margin(state: Any, x: int, y: int, direction: int) -> float:
     return least
 
 
-@kernel
 def _push_new(state: Any, index: int, direction: int) -> None:
     """Add all points of a side that are not in its hull yet, left to right."""
     side, sign = state.sides[2 * index + direction], 1.0 - 2.0 * direction
@@ -226,13 +215,11 @@ def _push_new(state: Any, index: int, direction: int) -> None:
         _push(state, side, sign)
 
 
-@kernel
 def _push(state: Any, side: Any, sign: float) -> None:
     p, q = pull_at(state, side.p), pull_at(state, side.q)
     side.top = push_vertex(state.pool[0], state.vertices, side.top, sign, p.count, p.before - q.before)
 
 
-@kernel
 def best_lead(state: Any, x: int, y: int, drift: float) -> tuple[bool, int, float, int]:
     """Of all windows after which x was pulled last: whether one passes, which has the largest lead, and who leads.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from driftbandits._common.arrays import Array
 from driftbandits._common.checks import check_between, check_choice
-from driftbandits._compile.kernels import is_on, kernel
+from driftbandits._numba.loops import is_on
 from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies.base import Records
 
@@ -20,7 +20,6 @@ def check_posterior(posterior: str, sigma: float) -> None:
     check_choice("posterior", posterior, POSTERIORS)
 
 
-@kernel
 def highest_beta(arms: Records, scale: float, rng: np.random.Generator) -> int:
     """The arm with the largest draw from Beta(1 + successes, 1 + failures); ``scale`` turns the sums into those."""
     best, best_draw = 0, -1.0
@@ -42,14 +41,12 @@ def beta_moments(mean: Array, spread: Array) -> tuple[Array, Array]:
     return middle, middle * (1.0 - middle) * spread / (1.0 + 3.0 * spread)
 
 
-@kernel
 def draw_beta(successes: float, failures: float, rng: np.random.Generator) -> float:
     """A Beta(1 + successes, 1 + failures) variable: one Gamma variable's share of two."""
     won = _draw_gamma(1.0 + successes, rng)
     return won / (won + _draw_gamma(1.0 + failures, rng))
 
 
-@kernel
 def _draw_gamma(shape: float, rng: np.random.Generator) -> float:
     """A Gamma variable of shape 1 or more, by the method of Marsaglia and Tsang (2000).
 
@@ -71,7 +68,6 @@ def _draw_gamma(shape: float, rng: np.random.Generator) -> float:
         return d * v
 
 
-@kernel
 def highest_gaussian(arms: Records, scale: float, prior_pulls: float, sigma: float, rng: np.random.Generator) -> int:
     """The arm with the largest draw from N(total/n, sigma^2/n), n = count + prior_pulls; an arm with n = 0 first.
 

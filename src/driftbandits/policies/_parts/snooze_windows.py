@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies._parts.belief import Belief, Snooze
 from driftbandits.policies.base import Records, records
 
@@ -94,7 +93,6 @@ def windows_belief(state: SnoozeState, gap: float, every: int = 1) -> Belief:
     return Belief(gap=float(gaps[nearest]), threshold=float(thresholds[nearest]), window=int(windows[nearest]))
 
 
-@kernel
 def begin_episode(state: SnoozeState) -> None:
     """An episode begins with both arms active, no sums and no points."""
     run = state.run[0]
@@ -108,13 +106,11 @@ def begin_episode(state: SnoozeState) -> None:
         side.pending = index // 2
 
 
-@kernel
 def threshold_at(rule: Any, window: int) -> float:
     """What the difference of the two arms' sums over a window must exceed."""
     return rule.threshold * math.sqrt(window) - rule.slack * window  # type: ignore[no-any-return]
 
 
-@kernel
 def some_window_is_near(state: SnoozeState, m: int) -> bool:
     """Whether some window passes after m steps, or is within rounding of it. False is certain: then none passes."""
     rule = state.rule[0]
@@ -136,7 +132,6 @@ def some_window_is_near(state: SnoozeState, m: int) -> bool:
     return near
 
 
-@kernel
 def _least_margin(state: SnoozeState, m: int, direction: int) -> float:
     """How far the closest window of a side is from passing.
 

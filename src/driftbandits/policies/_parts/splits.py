@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Records
 
 GUARD = 1e-9
 """Relative slack of the shortcut below, far above rounding: it may look once too often, never once too rarely."""
 
 
-@kernel
 def fit(gaussian: bool, count: int, total: float) -> float:
     """F(count, total)."""
     if gaussian:
@@ -28,7 +26,6 @@ def fit(gaussian: bool, count: int, total: float) -> float:
     return total * math.log(total / count) + (count - total) * math.log((count - total) / count)
 
 
-@kernel
 def may_pass(gaussian: bool, pulled: Any) -> bool:
     """Whether some split may pass now, judged in O(1) from the last look, which was after m pulls.
 
@@ -42,7 +39,6 @@ def may_pass(gaussian: bool, pulled: Any) -> bool:
     return bound >= pulled.level - GUARD * (1.0 + abs(whole))  # type: ignore[no-any-return]
 
 
-@kernel
 def look(run: Any, pulled: Any, vertices: Records) -> float:
     """The largest statistic of any split, from the vertices of both hulls; remembered for the next ``may_pass``."""
     whole, largest = fit(run.gaussian, pulled.count, pulled.total), 0.0

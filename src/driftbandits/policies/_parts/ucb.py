@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from driftbandits._compile.kernels import is_on, kernel
+from driftbandits._numba.loops import is_on
 from driftbandits.policies._parts.largest import keep_largest
 from driftbandits.policies.base import Records
 
 
-@kernel
 def highest_index(arms: Records, width: float) -> int:
     """The arm with the largest total/count + sqrt(width/count): an arm without pulls first, of equals the lowest."""
     best, best_index = 0, -np.inf

@@ -10,7 +10,6 @@ import math
 from typing import NamedTuple
 
 from driftbandits._common.checks import FOREVER
-from driftbandits._compile.kernels import kernel
 from driftbandits.policies.base import Records, records
 
 FIRST_ROOM = 64
@@ -58,7 +57,6 @@ def _ring(length: int) -> Records:
     return records(length, arm="i8", reward="f8")
 
 
-@kernel
 def slide(state: WindowState, arm: int, reward: float, window: int) -> None:
     """Take in a pull. The window now has length ``window``: as long as before, or one step longer."""
     run, arms, ring = state.run[0], state.arms, state.ring
@@ -77,7 +75,6 @@ def slide(state: WindowState, arm: int, reward: float, window: int) -> None:
         _refresh(state)
 
 
-@kernel
 def _refresh(state: WindowState) -> None:
     """Add the window up again, once in each window's length, so that rounding never accumulates."""
     run, arms, ring = state.run[0], state.arms, state.ring

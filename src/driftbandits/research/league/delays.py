@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from driftbandits._common import plotting as figures
 from driftbandits._common.versions import versions
-from driftbandits._compile.recipe import describe
 from driftbandits.errors import FeasibilityWarning
+from driftbandits.instances.describe import describe
 from driftbandits.research.league.matches import DRIFTING, Match, matches
 from driftbandits.research.league.report.parts import Part, Settings, read_table, write_table
 from driftbandits.research.league.report.progress import progress

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import numba.core.caching
 import numpy as np
 import pytest
 
 import driftbandits as db
-from driftbandits._compile import entries
-from driftbandits._compile.digest import code_digest
-from driftbandits._compile.kernels import kernels_digest
+from driftbandits._numba import cache, copies, entry
+from driftbandits._numba.compiled import kernels_digest
+from driftbandits._numba.digest import code_digest
 
 MODULE = """
 from dataclasses import dataclass
@@ -46,7 +46,6 @@ HELPERS = """
 import driftbandits as db
 SIGN = 1.0
 
-@db.kernel
 def best(arms, bonus):
     top, where = -1e9, 0
     for arm in range(len(arms)):
@@ -72,7 +71,8 @@ print(pulls)
 
 def python(program: str, folder: Path) -> str:
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    environment = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(folder / "cache")}
+    environment.pop("NUMBA_CACHE_DIR", None)  # where it is set, numba's files are bound to a folder's full name
     answer = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, cwd=folder
     )
@@ -100,10 +100,10 @@ def first(once: tuple[Path, str], tmp_path: Path) -> str:
 
 
 def test_a_policy_in_a_users_module_is_cached_and_notices_edits(first: str, tmp_path: Path) -> None:
-    files = sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc"))
+    files = sorted((tmp_path / "cache").rglob("*_Greedy*.nbc"))
     assert len(files) == 2
     assert python(PROGRAM, tmp_path) == first
-    assert sorted((tmp_path / "cache").rglob("*mine.Greedy*.nbc")) == files
+    assert sorted((tmp_path / "cache").rglob("*_Greedy*.nbc")) == files
     # A constant in another module than the policy's: the machine code must not be the old one.
     (tmp_path / "helpers.py").write_text(HELPERS.replace("SIGN = 1.0", "SIGN = -1.0"))
     assert eval(python(PROGRAM, tmp_path))[0] < eval(first)[0] / 2
@@ -278,7 +278,7 @@ def test_fields_in_another_order_are_compiled_anew(old: str, new: str, ordered: 
 
 def test_a_damaged_cache_is_made_anew(first: str, tmp_path: Path) -> None:
     for ending, remains in (("nbi", 100), ("nbc", 0)):
-        files = list((tmp_path / "cache").rglob(f"*mine.Greedy*.{ending}"))
+        files = list((tmp_path / "cache").rglob(f"*_Greedy*.{ending}"))
         assert len(files) == 2
         for file in files:
             file.write_bytes(file.read_bytes()[:remains])
@@ -352,13 +352,49 @@ def test_a_policy_must_be_a_dataclass() -> None:
         db.simulate({"it": Bare()}, db.instances.stationary(10), runs=1)
 
 
-def test_where_nothing_may_be_written_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a read-only container: numba finds no place for its cache, and says so with a RuntimeError."""
-    monkeypatch.setattr(numba.core.caching.CompileResultCacheImpl, "_locator_classes", [])
-    monkeypatch.setattr(entries, "_entries", {})
-    monkeypatch.setattr(entries, "_dispatcher", functools.cache(entries._dispatcher.__wrapped__))
+def test_where_nothing_may_be_written_it_is_compiled_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a read-only container."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "no folder"))
+    monkeypatch.setattr(entry, "_entries", {})
     played = db.simulate({"it": db.RoundRobin()}, db.instances.stationary(50), runs=1, progress=False)
     assert played.pulls["it"].sum() == 50
+
+
+def test_folders_that_no_process_has_used_for_long_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    old, used = (cache.root() / name for name in ("old", "used"))
+    for folder in (old, used, tmp_path / "old_123"):
+        folder.mkdir(parents=True)
+    days = time.time() - (cache.KEPT_DAYS + 1) * 86_400
+    os.utime(old, (days, days))
+    function = cache.compiled("new", "one", "def one(whole, real):\n    return 1\n", dict)
+    assert function(np.zeros(1, np.int64), np.zeros(1)) == 1
+    assert sorted(folder.name for folder in cache.root().iterdir()) == ["new", "used"]
+    assert not (tmp_path / "old_123").exists()
+
+
+def test_two_processes_may_compile_at_once(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    with ThreadPoolExecutor(2) as pool:
+        assert len(set(pool.map(lambda _: python(PROGRAM, tmp_path), range(2)))) == 1
+    files = sorted((tmp_path / "cache").rglob("*_Greedy*.nbc"))
+    assert python(PROGRAM, tmp_path)
+    assert sorted((tmp_path / "cache").rglob("*_Greedy*.nbc")) == files
+
+
+def test_the_generated_entry_can_be_read(first: str, tmp_path: Path) -> None:
+    sources = {file.read_text() for file in (tmp_path / "cache").rglob("entry.py")}
+    assert len(sources) == 2
+    assert any("def update_once_Greedy(whole, real):\n    return loop(\n" in source for source in sources)
+
+
+def test_options_that_numba_no_longer_knows_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "UNDOCUMENTED", ("forceinline", "gone_since"))
+    assert copies.inlined.__wrapped__() == {"nogil": True, "error_model": "numpy", "forceinline": True}
 
 
 class TableState(NamedTuple):

@@ -10,27 +10,30 @@ import copy
 import os
 import threading
 from collections.abc import Callable
-from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from driftbandits._common.checks import LARGEST_REWARD, shown
+from driftbandits._common.checks import LARGEST_REWARD, is_ours, shown
 from driftbandits._common.rewards import OTHER_NOISE, OWN_NOISE, excess_for, not_taken, taken_by
-from driftbandits._compile.entries import entry
-from driftbandits._compile.faults import compile_fault, kernel_fault
-from driftbandits._compile.kernels import ARM, REWARD, STEP, Compiled, check_fields, compiling, is_ours
-from driftbandits._compile.loops import (
+from driftbandits._common.verbs import check_state, check_verbs, takes_rng
+from driftbandits._numba.compiled import Compiled, check_fields, compiling
+from driftbandits._numba.copies import as_plain
+from driftbandits._numba.entry import Call, Entry, entry
+from driftbandits._numba.faults import compile_fault, kernel_fault
+from driftbandits._numba.loops import (
+    ARM,
     COUNT_FROM_NOW,
+    REWARD,
+    STEP,
     WRONG_ARM,
     WRONG_REWARD,
-    make_select,
-    make_settle,
-    make_update,
-    make_update_many,
+    select_once,
+    settle_once,
+    update_many,
+    update_once,
 )
-from driftbandits._compile.lowlevel import handle
-from driftbandits._compile.verbs import check_verbs
+from driftbandits._numba.random import Stream
 from driftbandits.errors import InputError, PolicyError
 
 Mode = Literal["interpreted", "checked", "compiled"]
@@ -69,11 +72,11 @@ def usual_mode(policy: Any, *others: Any) -> Mode:
 class Player:
     """One run of a policy: its State, and how many updates it has learnt from.
 
-    ``seeds`` returns, for the number of updates before a stage, the random generator of what the policy draws once and
-    remembers. Room is made for ``ahead`` updates at a time, always at the same numbers of updates, so that even the
-    bytes of a State do not depend on who played it in which pieces. ``reward_range`` is what the user declared: a
-    policy that is defined for [0, 1] learns rewards rescaled from it. Rewards are ``simulated`` where the user chose
-    the noise. Threads that share one take turns: machine code
+    The policy draws from ``rng``. If that is a StepStream, update number n draws from its step ``offset + n``, so that
+    what is learnt does not depend on how updates were batched. Room is made for ``ahead`` updates at a time, always at
+    the same numbers of updates, so that even the bytes of a State do not depend on who played it in which pieces.
+    ``reward_range`` is what the user declared: a policy that is defined for [0, 1] learns rewards rescaled from it.
+    Rewards are ``simulated`` where the user chose the noise. Threads that share a Player take turns: machine code
     releases the interpreter's lock, and would write into arrays that another thread has replaced by longer ones.
     """
 
@@ -81,13 +84,16 @@ class Player:
         self,
         policy: Any,
         n_arms: int,
-        seeds: Callable[[int], np.random.Generator],
+        rng: np.random.Generator | Stream,
         ahead: int = AHEAD,
         mode: Mode | None = None,
         reward_range: tuple[float, float] | None = None,
         simulated: bool = False,
+        offset: int = 0,
     ) -> None:
-        _check_policy(policy)
+        check_verbs(policy)
+        if isinstance(policy, Compiled):
+            check_fields(policy)
         self.reward_range, self.taken = reward_range, taken_by(policy, reward_range, simulated=simulated)
         """``taken``: which rewards the run takes, and what the policy learns of them."""
         self._excess = None if simulated else excess_for(policy, reward_range)
@@ -95,51 +101,59 @@ class Player:
         self.mode: Mode = mode or usual_mode(policy)
         self._grows = isinstance(policy, Compiled)
         """A plain object looks after its own memory, and has no stages."""
-        self._puts_off = self._grows and hasattr(policy.stage(0).policy, "settle")
-        self._loops: dict[Any, Callable[..., Any]] = {}
-        self._handles: set[type] = set()
-        """The one type that ``random`` has returned: loops are compiled for it. Shared with others, as loops are."""
-        self._new_fault()
-        self.restart(seeds)
+        first = policy.stage(0).policy if self._grows else policy
+        self._puts_off, self._with_rng = self._grows and hasattr(first, "settle"), takes_rng(first.update)
+        self._entries: dict[Any, Entry] = {}
+        """The compiled loops, shared with other Players of the policy."""
+        self._own_memory()
+        self.offset = offset
+        self.restart(rng)
 
-    def another(self, seeds: Callable[[int], np.random.Generator], n_arms: int | None = None) -> Player:
-        """A new run of the same policy, with as many arms or so many; it shares nothing but the compiled loops."""
+    def another(self, rng: np.random.Generator | Stream, n_arms: int | None = None) -> Player:
+        """A new run of the same policy, with as many arms or ``n_arms``; it shares nothing but the compiled loops."""
         made = copy.copy(self)
         made.n_arms = self.n_arms if n_arms is None else n_arms
-        made._new_fault()
-        made._first = None
-        made.restart(seeds)
+        made._own_memory()
+        made.restart(rng)
         return made
 
     def at(self, state: Any, step: int, n_arms: int | None = None) -> Player:
-        """A run that goes on from a State, of so many arms, after ``step`` updates, and may change that State."""
+        """A run that continues from a State, of ``n_arms`` arms, after ``step`` updates, and may change that State."""
         made = copy.copy(self)
         made.n_arms = self.n_arms if n_arms is None else n_arms
-        made._new_fault()
-        made._first = None
+        made._own_memory()
         made.resume(state, step)
         return made
 
-    def _new_fault(self) -> None:
+    def _own_memory(self) -> None:
         self._fault = np.zeros(3)
-        self._handed = (self._fault,) if self.mode == "compiled" else self._fault
+        self._calls: dict[Any, Callable[..., int]] = {}
         self._lock = threading.Lock()
+        self._pulls = np.empty(1, np.int64), np.empty(1)
+        """Where loops find the pulls that they learn: memory that stays where it is."""
+        self._first: Any = None
+        """The first State as ``init`` made it, for the next run to begin with."""
+
+    def lent(self, rng: np.random.Generator | Stream) -> Any:
+        """A random generator as loops take it: compiled, a Stream that has its state."""
+        return rng if self.mode == "interpreted" or isinstance(rng, Stream) else Stream(rng)
+
+    @property
+    def update_stream(self) -> Any:
+        """What ``update_many`` draws from: nothing if the policy's ``update`` takes no random generator."""
+        return self.rng if self._with_rng else ()
 
     # Stages and room
 
-    _first: Any = None
-    """The first State as ``init`` made it, for the next run to begin with."""
-
-    def restart(self, seeds: Callable[[int], np.random.Generator]) -> None:
+    def restart(self, rng: np.random.Generator | Stream) -> None:
         """Begin a new run, in the arrays of the last one where that is possible."""
-        self._seeds = seeds
+        self.rng = self.lent(rng)
         if self._first is None or not self._grows or self.stage.start > 0:
             self._begin(0)
         else:
             for array, first in zip(self.state, self._first, strict=True):
                 array[: len(first)] = first
             self.step = self._room_until = 0
-            self.stage.policy.seed(self.state, seeds(0))
         self.room()
 
     def resume(self, state: Any, step: int) -> None:
@@ -175,22 +189,23 @@ class Player:
         self.state = policy.init(self.n_arms)
         self.step = self._room_until = step
         if self._grows:
-            _check_state(policy, self.state)
+            check_state(policy, self.state)
             if not is_ours(type(policy)):  # which may hand out the same arrays to every run
                 self.state = type(self.state)(*(array.copy() for array in self.state))
             if step == 0:
                 self._first = type(self.state)(*(array.copy() for array in self.state))
-            policy.seed(self.state, self._seeds(step))
 
     def _set_stage(self, step: int) -> None:
         # A plain object may keep what it learns in itself, so every run gets its own copy.
         self.stage = self.policy.stage(step) if self._grows else Stage(copy.deepcopy(self.policy), 0, ENDLESS)
-        self.me = self.stage.policy if self.mode == "interpreted" else self.stage.policy.compiled()
+        policy = self.stage.policy
+        plain = self.mode == "interpreted" and self._grows and compiling() and not is_ours(type(policy))
+        self.me = as_plain(policy) if plain else policy
 
     def _make_room(self, steps: int) -> None:
         policy = self.stage.policy
         if self._puts_off and self.step > self.stage.start:
-            self.play(make_settle)
+            self.play(settle_once)
         self.state = policy.reserve(self.state, steps)
         if not policy.has_room(self.state, steps):
             raise PolicyError(
@@ -200,32 +215,33 @@ class Player:
 
     # Playing
 
-    def play(self, maker: Callable[[str], Any], *arguments: Any, others: tuple[Any, ...] = ()) -> int:
+    def play(self, loop: Callable[..., int], *arguments: Any, others: tuple[Any, ...] = ()) -> int:
         """Run a loop of ``loops`` on the State; it must not learn more than there is ``room`` for.
 
         ``others`` are other objects with kernels that the loop reaches, such as the noise.
         """
-        loop = self._loops.get(maker) or self.prepare(maker, *arguments, others=others)
+        call = self._calls.get(loop) or self.prepare(loop, *arguments, others=others)
         try:
-            answer = loop(self.me, self.state, self._handed, *arguments)
+            answer = call(self.me, self.state, self._fault, *arguments)
         except PolicyError:
             raise
         except Exception as error:
             if not self._grows:
                 raise
-            raise self._failure(maker, others, error) from None
+            raise self._failure(loop, others, error) from None
         if answer < 0:
-            self._refuse(answer, self._step_of(maker), others)
-        return answer  # type: ignore[no-any-return]
+            self._refuse(answer, self._step_of(loop), others)
+        return answer
 
-    def play_alone(self, maker: Callable[[str], Any], *arguments: Any) -> int:
+    def play_alone(self, loop: Callable[..., int], *arguments: Any) -> int:
         """As ``play``, while no other thread changes the State."""
         with self._lock:
-            return self.play(maker, *arguments)
+            return self.play(loop, *arguments)
 
-    def select(self, generator: Any) -> int:
-        """The arm to pull now; ``generator`` is what ``random`` makes of a random generator."""
-        return self.play_alone(make_select, generator, self.n_arms)
+    def select(self) -> int:
+        """The arm to pull now."""
+        with self._lock:
+            return self.play(select_once, self.rng, self.n_arms)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of a pull."""
@@ -235,7 +251,7 @@ class Player:
         if not low <= reward <= high:
             raise self._not_taken(reward, self.step + 1)
         with self._lock:
-            self.play(make_update, arm, self.taken.learnt(reward))
+            self.play(update_once, self.rng, arm, self.taken.learnt(reward))
             self.step += 1
             self.room()
         if self._excess is not None:
@@ -247,14 +263,17 @@ class Player:
             with self._lock:
                 now = pulls[: self.room()]
                 arms, rewards = zip(*now, strict=True)
+                count = len(now)
                 if min(arms) < 0 or max(arms) >= self.n_arms:  # machine code would write beyond the State
                     raise InputError(f"a reward is of an arm from 0 to {self.n_arms - 1}; got {set(arms)}")
                 if not (self.taken.low <= min(rewards) and max(rewards) <= self.taken.high):
                     wrong = next(index for index, reward in enumerate(rewards) if not self._takes(reward))
                     raise self._not_taken(rewards[wrong], self.step + wrong + 1)
-                learnt = self.taken.learnt(np.array(rewards, float))
-                self.play(make_update_many, np.array(arms, np.int64), learnt)
-                self.step += len(now)
+                if count > len(self._pulls[0]):
+                    self._pulls = np.empty(2 * count, np.int64), np.empty(2 * count)
+                self._pulls[0][:count], self._pulls[1][:count] = arms, self.taken.learnt(np.array(rewards, float))
+                self.play(update_many, self.update_stream, self.offset + self.step, self._pulls, count)
+                self.step += count
                 self.room()  # now, not before the next update: a State must not depend on who looks at it in between
             pulls = pulls[len(now) :]
 
@@ -266,43 +285,37 @@ class Player:
             return InputError(f"a reward must be finite and at most {LARGEST_REWARD:g} in size; got {reward!r}")
         return not_taken(self.policy, self.reward_range, f"{reward:.6g} at step {step:,}")
 
-    def random(self, rng: np.random.Generator) -> Any:
-        """A random generator as loops take it; the caller keeps the generator."""
-        if self.mode == "interpreted":
-            return rng
-        handed = handle(rng)
-        if self._handles - {type(handed)}:  # loops don't look at types: they would take one kind's memory for another's
-            raise TypeError(
-                f"a Player takes random generators of one kind, and this is {type(rng.bit_generator).__name__}"
-            )
-        self._handles.add(type(handed))
-        return handed
-
-    def prepare(self, maker: Callable[[str], Any], *arguments: Any, others: tuple[Any, ...] = ()) -> Any:
+    def prepare(self, loop: Any, *arguments: Any, others: tuple[Any, ...] = ()) -> Any:
         """Compile a loop for arguments such as these, so that its first use takes no longer than the others."""
-        policy, given = self.stage.policy, (self.me, self.state, self._handed, *arguments)
-        owners = tuple(type(one) for one in (policy, *others))
+        policy, made = self.stage.policy, loop
+        if self.mode != "interpreted":
+            if loop not in self._entries:
+                self._entries[loop] = self._compiled(loop, arguments, (policy, *others))
+            made = Call(self._entries[loop])
+        self._calls[loop] = made
+        return made
+
+    def _compiled(self, loop: Any, arguments: tuple[Any, ...], things: tuple[Any, ...]) -> Entry:
         try:
-            interpreted = self.mode == "interpreted"
-            made = maker("interpreted") if interpreted else entry(maker, owners, given, self.mode == "checked")
+            for thing in things:
+                check_fields(thing)
+            return entry(loop, things, (self.me, self.state, self._fault, *arguments), self.mode == "checked")
         except InputError:
             raise
         except Exception as error:  # numba raises KeyError and others for what it does not find
-            raise compile_fault(policy, others, self.state, error) from None
-        self._loops[maker] = made
-        return made
+            raise compile_fault(things[0], things[1:], self.state, error) from None
 
-    def _failure(self, maker: Callable[[str], Any], others: tuple[Any, ...], error: Exception) -> PolicyError:
+    def _failure(self, loop: Any, others: tuple[Any, ...], error: Exception) -> PolicyError:
         policy = self.stage.policy
         if self.mode == "compiled":  # where nothing is written down
             return PolicyError(
                 f"{type(policy).__name__} failed: {error}. It ran without checks; with {CHECKS}=1 it tells where"
             )
-        return kernel_fault(policy, others, self.state, self._fault, self._step_of(maker), error)
+        return kernel_fault(policy, others, self.state, self._fault, self._step_of(loop), error)
 
-    def _step_of(self, maker: Callable[[str], Any]) -> int:
+    def _step_of(self, loop: Any) -> int:
         """The number of the step that a loop was at, counted from 1."""
-        return int(self._fault[STEP]) + 1 + (self.step if maker in COUNT_FROM_NOW else 0)
+        return int(self._fault[STEP]) + 1 + (self.step if loop in COUNT_FROM_NOW else 0)
 
     def _refuse(self, answer: int, step: int, others: tuple[Any, ...]) -> None:
         name = type(self.stage.policy).__name__
@@ -322,31 +335,3 @@ class Player:
                 )
             got = f"{reward:.6g} at step {step:,}, which {shown(others[0])} drew"
             raise not_taken(self.policy, self.reward_range, got, undeclared=OTHER_NOISE, declared=OWN_NOISE)
-
-
-def _check_policy(policy: Any) -> None:
-    check_verbs(policy)
-    if isinstance(policy, Compiled):
-        check_fields(policy)
-
-
-def _check_state(policy: Any, state: Any) -> None:
-    """A State must be what snapshots, copies and compiled code take it for."""
-    arrays = state if isinstance(state, tuple) and hasattr(state, "_fields") else ()
-    if not arrays or not all(isinstance(array, np.ndarray) and not array.dtype.hasobject for array in arrays):
-        raise PolicyError(
-            f"{type(policy).__name__}.init must return a NamedTuple of numpy arrays of numbers, such as "
-            f"db.records(n_arms, pulls='i8', total='f8') makes; got {shown(state)}"
-        )
-    for (name, array), (other, second) in combinations(state._asdict().items(), 2):
-        if np.may_share_memory(array, second):
-            raise PolicyError(
-                f"{type(policy).__name__}.init made {name} and {other} of the same memory, which copies and snapshots "
-                "would not be: make each an array of its own"
-            )
-    event = getattr(state, "event", None)
-    if event is not None and (event.shape != (1,) or "count" not in (event.dtype.names or ())):
-        raise PolicyError(
-            f"{type(policy).__name__}.init made a field event of another form than db.records(1, count='i8', ...), "
-            "length 1 with a column count: call the field something else if it holds no events"
-        )

@@ -8,23 +8,14 @@ import functools
 import hashlib
 import types
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 
 HERE = Path(__file__).parent
-MACHINERY = ("entries.py", "kernels.py", "loops.py", "lowlevel.py", "sfc64.py")
 FOREIGN = ("numpy", "math", "numba")
-
-
-@dataclass(frozen=True)
-class Jitted:
-    """A function that somebody compiles with numba himself, and how."""
-
-    function: types.FunctionType = field(repr=False)
-    options: str
 
 
 def code_digest(roots: Iterable[Any]) -> str:
@@ -45,7 +36,7 @@ def code_digest(roots: Iterable[Any]) -> str:
     sha = hashlib.sha256()
     for item in reached(roots):
         if isinstance(item, types.FunctionType):
-            parts = [part for code in _codes(item.__code__) for part in (code.co_code, _told(code))]
+            parts = [part for code in codes(item.__code__) for part in (code.co_code, _told(code))]
         elif isinstance(item, np.ndarray):
             parts = [f"{item.dtype} {item.shape}".encode(), item.tobytes()]
         else:
@@ -63,15 +54,12 @@ def _told(code: types.CodeType) -> bytes:
 def reached(roots: Iterable[Any]) -> Iterator[Any]:
     """These functions, all that they can reach, each once, and the constants at every place that names them.
 
-    In place of what can't be told by itself stands a text: of a function that was reached before, of how many values a
-    tuple has.
+    A function that was reached before is replaced by a text, and so is the length of a tuple.
     """
     seen: dict[Any, int] = {}
     todo = list(roots)
     while todo:
         item = todo.pop(0)
-        if hasattr(item, "targetoptions"):
-            yield Jitted(item.py_func, str(sorted(item.targetoptions.items())))
         item = getattr(item, "py_func", item)  # what numba.njit has wrapped
         if isinstance(item, types.FunctionType):
             if item in seen:
@@ -79,7 +67,7 @@ def reached(roots: Iterable[Any]) -> Iterator[Any]:
             else:
                 seen[item] = len(seen)
                 yield item
-                for code in _codes(item.__code__):
+                for code in codes(item.__code__):
                     todo += _named(item.__globals__, code)
                 todo += [cell.cell_contents for cell in item.__closure__ or ()]
                 todo += item.__defaults__ or ()
@@ -95,37 +83,56 @@ def reached(roots: Iterable[Any]) -> Iterator[Any]:
 
 @functools.cache
 def machinery_digest() -> str:
-    """A hash of the files that turn kernels into machine code, and of numpy, whose memory they know."""
-    sha = hashlib.sha256(np.__version__.encode())
-    for name in MACHINERY:
-        sha.update((HERE / name).read_bytes())
+    """A hash of this subpackage, and of the libraries that turn kernels into machine code."""
+    sha = hashlib.sha256(f"{np.__version__} {numba.__version__}".encode())
+    for file in sorted(HERE.glob("*.py")):
+        sha.update(file.read_bytes())
     return sha.hexdigest()
 
 
-def _codes(code: Any) -> Iterator[Any]:
+def codes(code: Any) -> Iterator[Any]:
+    """A function's code, and that of the functions written inside it."""
     yield code
     for constant in code.co_consts:
         if hasattr(constant, "co_code"):
-            yield from _codes(constant)
+            yield from codes(constant)
 
 
 @functools.cache
-def _globals(code: types.CodeType) -> tuple[str, ...]:
+def global_names(code: types.CodeType) -> tuple[str, ...]:
     """The global names of a function; ``co_names`` holds those of attributes too, such as a State's columns."""
     return tuple(step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL")
 
 
+def is_foreign(module: Any) -> bool:
+    """Whether a module, or the name of one, is of numpy, math or numba, whose functions numba knows."""
+    return str(getattr(module, "__name__", module)).split(".")[0] in FOREIGN
+
+
 def _named(namespace: dict[str, Any], code: types.CodeType) -> list[Any]:
-    """What its names mean, also through modules, as in ``lab.helpers.bonus``; not through numpy, math and numba."""
+    """The values of its names, also through modules and classes, as in ``lab.helpers.bonus``."""
     found: list[Any] = []
     spaces, known = [namespace], {id(namespace)}
     for space in spaces:
-        names = _globals(code) if space is namespace else code.co_names
+        names = global_names(code) if space is namespace else code.co_names
         held = [space[name] for name in names if name in space]
         found += held
-        for module in held:
-            own = isinstance(module, types.ModuleType) and module.__name__.split(".")[0] not in FOREIGN
-            if own and id(vars(module)) not in known:
-                known.add(id(vars(module)))
-                spaces.append(vars(module))
+        for each in held:
+            if has_stand_in(each) and id(each) not in known:
+                known.add(id(each))
+                spaces.append(attributes(each, code.co_names))
     return found
+
+
+def has_stand_in(value: Any) -> bool:
+    """Whether it is a module or a class that numba knows nothing of: kernels reach functions and constants in it."""
+    if isinstance(value, types.ModuleType):
+        return not is_foreign(value)
+    if not isinstance(value, type) or isinstance(value, enum.EnumMeta) or issubclass(value, (BaseException, tuple)):
+        return False
+    return not is_foreign(value.__module__) and value.__module__ != "builtins"
+
+
+def attributes(thing: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Those of these names that a module or a class has; of a class also what it inherits."""
+    return {name: getattr(thing, name) for name in names if hasattr(thing, name)}

@@ -18,9 +18,9 @@ import numba
 import numpy as np
 
 from driftbandits._common import records
-from driftbandits._compile.kernels import ARM, NO_ARM, REWARD, is_ours, select
-from driftbandits._compile.loops import CHOOSING, DRAWING
-from driftbandits._compile.lowlevel import FLAT
+from driftbandits._common.checks import is_ours
+from driftbandits._numba.copies import as_plain
+from driftbandits._numba.loops import ARM, CHOOSING, DRAWING, NO_ARM, REWARD, select, update
 from driftbandits.errors import PolicyError
 
 TRIES = 100
@@ -71,18 +71,20 @@ def _copied(state: Any) -> Any:
 
 
 def _select_again(policy: Any, state: Any) -> Exception | None:
+    plain = as_plain(policy)
     for number in range(TRIES):
         try:
-            select(policy, state, np.random.default_rng(number))
+            select(plain, state, np.random.default_rng(number))
         except Exception as error:
             return error
     return None
 
 
 def _draw_again(noise: Any, mean: float) -> Exception | None:
+    plain = as_plain(noise)
     for number in range(TRIES):
         try:
-            float(noise.draw(mean, np.random.default_rng(number)))
+            float(plain.draw(mean, np.random.default_rng(number)))
         except Exception as error:
             return error
     return None
@@ -90,7 +92,7 @@ def _draw_again(noise: Any, mean: float) -> Exception | None:
 
 def _update_again(policy: Any, state: Any, arm: int, reward: float) -> Exception | None:
     try:
-        policy.update(_copied(state), arm, float(reward))
+        update(as_plain(policy), _copied(state), arm, float(reward), np.random.default_rng(0))
     except Exception as error:
         return error
     return None
@@ -148,7 +150,7 @@ def _cause(text: str) -> str:
     """What stands last of a few forms: an error of numba's own, a call that it does not know, or a sentence."""
     text = re.split(r"Failed in nopython mode pipeline.*\n", text)[-1].strip()
     call, said = re.search(r">>> (.+)", text), re.findall(r"specific error:\s+\w+: (.+)", text)
-    if call and "Numbers(" not in call[1]:  # else it is a kernel itself
+    if call and "Fields(" not in call[1]:  # else it is a kernel itself
         return (f"{call[1]}: {said[-1]}" if said else f"it has no {call[1]}")[:300]
     if said:
         return f"{said[-1]}"[:300]
@@ -157,23 +159,13 @@ def _cause(text: str) -> str:
 
 
 def _way_out(cause: str) -> str:
-    if re.match(r"Untyped global name '\w+': .*<class 'function'>", cause):
-        return "write @driftbandits.kernel above that function"
-    of_a_class = (
-        r"Untyped global name '\w+': .*<class '(type|abc\.ABCMeta)'>|Unknown attribute '[A-Z]\w*' of type Module"
-    )
-    if re.match(of_a_class, cause):
-        return (
-            "to call a method of another class, name it outside of yours, as in "
-            "before = driftbandits.kernel(Other.update), and write before(self, state, arm, reward)"
-        )
-    if re.match(r"Unknown attribute '\w+' of type Numbers", cause):
+    if "super" in cause or "__class__" in cause:
+        return "to call a method of another class, name that class, as in Other.update(self, state, arm, reward)"
+    if re.match(r"Unknown attribute '\w+' of type Fields", cause):
         return (
             "in kernels self has only its fields annotated float, int or bool; a method that kernels call must be a "
-            "function outside of the class, with @driftbandits.kernel above it"
+            "function outside of the class"
         )
-    if FLAT in cause:
-        return "write it with array elements, as in array[index]"
-    if "Sfc64Type" in cause or "NumPyRandomGenerator" in cause:
+    if "Rng(" in cause:
         return "draw with rng.random(), as in int(rng.random() * n) for one of n"
     return "change that, or drop the base class Policy to run it as plain Python"

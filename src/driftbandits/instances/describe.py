@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from driftbandits._common.expansion import allowed, check_expanded, inflated_exactly
-from driftbandits._compile.kernels import Compiled
+from driftbandits._numba.compiled import Compiled
 from driftbandits.errors import InputError
 
 

@@ -1,1 +1,0 @@
-"""The only room that knows numba: kernels and how they are compiled, loops around them, and the Player."""

@@ -1,0 +1,1 @@
+"""The only subpackage that knows numba: copies of kernels, loops, entries, the cache, random numbers and the Player."""
