@@ -311,3 +311,20 @@ def test_a_reward_of_an_arm_that_the_policy_no_longer_knows_is_not_learnt(policy
     before = session._learner.learnt
     session.tell(second, 1.0)
     assert session._learner.learnt == before <= 4
+
+
+@pytest.mark.usefixtures("interpreted")
+def test_a_restored_session_continues_with_the_random_numbers_of_its_policy() -> None:
+    """A policy that draws when it learns began after another one: its numbers are those of its era."""
+    session = db.Session(db.UCB1(), arms=["a", "b", "c"], unit_key="k")
+    session.change(policy=db.MASTER(400))
+    rewards = np.random.default_rng(1).integers(0, 2, 200).tolist()
+    for reward in rewards[:100]:
+        session.tell(session.ask().id, reward)
+    restored, arms = db.Session.restore(session.snapshot()), []
+    for reward in rewards[100:]:
+        made = [each.ask() for each in (session, restored)]
+        for each, decision in zip((session, restored), made, strict=True):
+            each.tell(decision.id, reward)
+        arms.append([decision.arm for decision in made])
+    assert [first for first, _ in arms] == [second for _, second in arms]

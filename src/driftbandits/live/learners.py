@@ -64,7 +64,7 @@ class Learner:
         era: int = 0,
         reward_range: tuple[float, float] | None = None,
     ) -> None:
-        self.policy, self.seed, self.explore, self.era = policy, seed, explore, era
+        self.policy, self.seed, self.explore = policy, seed, explore
         self.reward_range = range_for(policy, reward_range)
         """What rewards are rescaled from; None if the policy learns them as they are."""
         self.excess = excess_for(policy, reward_range)
@@ -87,8 +87,8 @@ class Learner:
         self.units_held: dict[int, bool] = {}
         """Of the asks that are being answered, those for units: whether each is held out."""
         self._set_places(places, [True] * len(places))
-        first = UPDATE_STEPS + (era << 40)
-        self.player = Player(policy, len(places), self.stream, reward_range=self.reward_range, offset=first)
+        self.player = Player(policy, len(places), self.stream, reward_range=self.reward_range)
+        self.resume_era(era)
         self.has_probabilities = type(self.player.stage.policy).probabilities is not Policy.probabilities
         """Whether the policy tells the exact probability of each arm."""
         # Compile now, so that the first ask takes no longer than the others.
@@ -98,6 +98,10 @@ class Learner:
         self.player.prepare(update_many, self.player.update_stream, 0, (arms, p), 1)
         self.begin_past()
 
+    def resume_era(self, era: int) -> None:
+        """Count it as the learner that began after ``era`` others; its updates draw from numbers of their own."""
+        self.era, self.player.offset = era, UPDATE_STEPS + (era << 40)
+
     def _set_places(self, places: Sequence[int], on: Sequence[bool]) -> None:
         self.places, self.n_arms = list(places), len(places)
         self._place_of = {arm: place for place, arm in enumerate(places)}
@@ -105,8 +109,7 @@ class Learner:
         self._arm_at = np.array(places, np.int64)
         self._on = np.array(on, np.bool_)
         self._choices = np.flatnonzero(self._on)
-        # What a loop is given again and again stays the same object: its address is then known.
-        self._unexplored, self._explored = ((self._on, self._choices, share) for share in (0.0, float(self.explore)))
+        self._chances = self._on, self._choices, 0.0
 
     @property
     def learnt(self) -> int:
@@ -390,8 +393,10 @@ class Learner:
         played: bool = False,
     ) -> tuple[Any, Any]:
         arms, p = np.empty(count, np.int64), np.empty(count)
-        draws, chances = DRAWS if explore > 0 else 1, self._explored if explore > 0 else self._unexplored
-        player.play_alone(select_many, self.stream, step, draws, chances, held or NOBODY, played, arms, p)
+        if self._chances[2] != explore:  # as long as it is the same object, a loop need not be given it again
+            self._chances = self._on, self._choices, float(explore)
+        draws = DRAWS if explore > 0 else 1
+        player.play_alone(select_many, self.stream, step, draws, self._chances, held or NOBODY, played, arms, p)
         return arms, p
 
     def _by_chance(self, step: int, arms: Any, likely: Callable[[int, int], float] | None = None) -> tuple[Any, Any]:

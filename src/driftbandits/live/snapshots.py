@@ -106,7 +106,8 @@ def restore_session(kind: type[Session], data: bytes, clock: Callable[[], float]
         session.arms = header["arms"]
         session.statuses = header["statuses"]
         session._since = header["since"]
-        learner.era, learner.late = header["era"], set(header["late"])
+        learner.resume_era(header["era"])
+        learner.late = set(header["late"])
         learner.forced = header["forced"]
         if isinstance(learner, InTurnLearner):
             learner.first = header["first"]
