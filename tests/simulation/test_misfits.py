@@ -97,7 +97,7 @@ def test_noise_that_is_louder_than_a_policy_is_defined_for_is_warned_of(policy: 
     for (found,) in said(sigma):
         assert found.endswith(
             f"{name} is defined for noise of standard deviation {limit} at most; got {sigma:g}: take less noise, or a "
-            "policy that learns it, such as AutoTS"
+            "policy that learns it, such as BreakEven"
         )
     assert said(quiet) == [[], []]
     if policy.rewards.rescaled:
@@ -166,7 +166,7 @@ def test_an_online_run_says_once_that_its_horizon_is_over() -> None:
     (said,) = warned(lambda: play(online, 5))
     assert said == (
         "DriftUCB was told horizon=10 and has learnt 11 rewards, beyond which it was not tuned: take a policy that "
-        "needs no horizon, such as AutoTS, or a longer horizon"
+        "needs no horizon, such as BreakEven, or a longer horizon"
     )
     assert warned(lambda: play(copy.deepcopy(online), 5)) == [said.replace("11", "16")]
     for endless in (db.AutoTS(), db.Doubling(db.DriftUCB(10, 1e-3))):

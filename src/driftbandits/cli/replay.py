@@ -29,7 +29,7 @@ def replay(
 ) -> None:
     """Estimate from a log what other policies would have earned, and each arm alone, with 95 % intervals.
 
-    For example: driftbandits replay log.csv --policy AutoTS --policy SWUCBSharp --plot replay.png
+    For example: driftbandits replay log.csv --policy BreakEven --policy SWUCBSharp --plot replay.png
 
     The log has a row for each decision, and the columns step, arm, reward (empty: it never came) and probability (with
     which the arm was chosen then). An experiment with explore=0.1 logs probabilities; rows without one are left out.
@@ -41,7 +41,7 @@ def replay(
     log
         A .csv, .parquet or .jsonl file.
     policy
-        The name of a policy; repeat it for more. AutoTS unless given.
+        The name of a policy; repeat it for more. Default: BreakEven.
     columns
         What the log calls a column, as in --columns step=time --columns arm=variant.
     logged
@@ -72,6 +72,7 @@ def replay(
     from driftbandits.errors import InputError
     from driftbandits.offline.log import read_log
     from driftbandits.offline.replay import replay
+    from driftbandits.policies.registry import DEFAULT
 
     if plot is not None:
         figure_ending(plot)  # before the work, not after it
@@ -85,7 +86,7 @@ def replay(
     print(f"deviation of the rewards: {found.sigma:.2g}", flush=True)
     options: Any = {"logged": logged, "missing": missing, "drift": drift, "replicates": replicates}
     options["reward_range"] = reward_range
-    result = replay(read, policy or ["AutoTS"], **options, seed=seed, workers=workers)
+    result = replay(read, policy or [DEFAULT], **options, seed=seed, workers=workers)
     table = result.table()
     shown = [
         {

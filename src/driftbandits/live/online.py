@@ -84,7 +84,8 @@ class Online:
         horizon, self._horizon = self._horizon, math.inf
         warnings.warn(
             f"{type(self.policy).__name__} was told horizon={horizon} and has learnt {self._player.step:,} rewards, "
-            "beyond which it was not tuned: take a policy that needs no horizon, such as AutoTS, or a longer horizon",
+            "beyond which it was not tuned: take a policy that needs no horizon, such as BreakEven, or a longer "
+            "horizon",
             FeasibilityWarning,
             stacklevel=3,
         )

@@ -29,7 +29,7 @@ from driftbandits.offline.log import Log, read_log
 from driftbandits.offline.result import Replay
 from driftbandits.offline.trust import FEWEST, Evidence, evidence
 from driftbandits.policies import POLICIES, Oracle, Uniform, make_policy
-from driftbandits.policies.registry import name_policies, short_horizon
+from driftbandits.policies.registry import DEFAULT, name_policies, short_horizon
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +44,7 @@ BLOCK = 64
 
 def replay(
     log: str | os.PathLike[str] | pl.DataFrame | Log | Any,
-    policies: Mapping[str, Any] | Sequence[Any] | Any = ("AutoTS",),
+    policies: Mapping[str, Any] | Sequence[Any] | Any = (DEFAULT,),
     *,
     columns: Mapping[str, str] | None = None,
     logged: str | None = None,

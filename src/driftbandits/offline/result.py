@@ -101,9 +101,7 @@ class Replay:
                 "drift per step is slower, this log can't tell."
             )
         if not 0.0 <= min(self._arm_means()) <= max(self._arm_means()) <= 1.0:
-            notes.append(
-                "Means lie outside [0, 1], for which most policies but AutoTS are not tuned: scale the rewards."
-            )
+            notes.append("Means lie outside [0, 1], for which few policies but BreakEven are tuned: scale the rewards.")
         unknown = [name for name in self.sums if not self._basis(name)[0]]
         if unknown:
             notes.append(f"Fewer than {FEWEST} effective rows tell about: {', '.join(unknown)}.")

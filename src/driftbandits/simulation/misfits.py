@@ -34,7 +34,7 @@ def too_loud(policy: Any, instance: Instance, noise: Noise) -> str | None:
     >>> from driftbandits import UCB1, instances
     >>> print(too_loud(UCB1(), instances.stationary(), Gaussian(2)))
     UCB1 is defined for noise of standard deviation 0.5 at most; got 2: take less noise, or a policy that learns it, \
-such as AutoTS
+such as BreakEven
     """
     kind = rewards_of(policy)
     if not isinstance(noise, Gaussian) or kind not in (Rewards.SCALED, Rewards.SIGMA):
@@ -47,7 +47,7 @@ such as AutoTS
     scale = "" if high - low == 1.0 else ", on the scale of [0, 1]"
     return (
         f"{type(policy).__name__} is defined for noise of standard deviation {most:g} at most{scale}; got {sigma:g}: "
-        "take less noise, or a policy that learns it, such as AutoTS"
+        "take less noise, or a policy that learns it, such as BreakEven"
     )
 
 
