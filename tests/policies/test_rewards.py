@@ -148,7 +148,7 @@ def test_a_reward_that_a_policy_is_not_defined_for(name: str, way: Callable[...,
         assert re.search(rf"\b{reward:g}\b", said)
         assert words in said
         assert "reward_range=(low, high)" in said
-        assert "AutoTS()" in said
+        assert "BreakEven()" in said
     else:
         way(policy, reward)
     way(policy, reward, (0, 400))
@@ -266,7 +266,7 @@ def test_rewards_told_together_are_warned_of(durable: bool) -> None:
     first, second, third = session.ask_many(3)
     said = (
         r"^2 of 3 rewards were not accepted; the first: KLUCB is defined for rewards in \[0, 1\]; got 3 for 'd-2': "
-        r"declare reward_range=\(low, high\), .*AutoTS\(\)$"
+        r"declare reward_range=\(low, high\), .*BreakEven\(\)$"
     )
     with pytest.warns(FeasibilityWarning, match=said) as caught:
         outcomes = session.tell_many({first: 1.0, second: 3.0, third: 4.0})

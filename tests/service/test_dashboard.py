@@ -308,7 +308,7 @@ def test_experiments_are_searched_filtered_and_sorted(running: Running, watch: C
     page.keyboard.press("Escape")
     page.locator("#experiments-title").click()
     page.keyboard.press("/")
-    page.keyboard.type("red autots")
+    page.keyboard.type("red breakeven")
     expect(shown).to_have_text(["cherry", "apple"])
     expect(page.locator("#found")).to_have_text("2 of 3 experiments")
     running.create("rediscovered")
@@ -320,7 +320,7 @@ def test_experiments_are_searched_filtered_and_sorted(running: Running, watch: C
 def test_a_first_bundle_without_rewards_is_drawn_and_no_policy_is_said_to_compare_no_gap_at_all(
     running: Running, watch: Callable[..., Watched]
 ) -> None:
-    path = running.create()  # AutoTS, which has a gap to compare as soon as rewards came
+    path = running.create(policy="AutoTS")  # which has a gap to compare as soon as rewards came
     ids = ask(running, path, 100)
     page = watch(running.url).open("button")
     gap = page.locator("figure").nth(2)
@@ -335,7 +335,7 @@ def test_a_first_bundle_without_rewards_is_drawn_and_no_policy_is_said_to_compar
 
 
 def test_charts_zoom_move_and_become_files(running: Running, watch: Callable[..., Watched]) -> None:
-    path = running.create()
+    path = running.create(policy="AutoTS")  # whose charts end now: it makes no forecast
     for _ in range(8):
         rewards = [{"id": id, "reward": 0.5} for id in ask(running, path, 100)]
         running.http.post(f"{path}/tell_many", json={"rewards": rewards})

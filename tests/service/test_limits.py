@@ -71,7 +71,7 @@ def test_what_an_experiment_is_unless_declared() -> None:
     assert models.NewExperiment(id="a", arms=["red"]).model_dump() == {
         **NEW,
         "title": "",
-        "policy": "AutoTS",
+        "policy": "BreakEven",
         "policy_settings": {},
         "seed": 0,
         "timeout": 86_400.0,
