@@ -112,17 +112,19 @@ def test_a_helper_may_be_plain_or_compiled_already(notebook: Notebook) -> None:
     assert pulls(policy) == WORST
 
 
-def test_a_helper_may_call_itself(notebook: Notebook) -> None:
+def test_helpers_may_call_themselves_and_each_other(
+    notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What numba has cached of recursive functions crashes in the next process, so it is not cached."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     notebook.run("def even(n):\n    return n == 0 or (n > 1 and even(n - 2))\n")
     assert pulls(notebook.adding("reward * (1.0 if even(4) and not even(3) else -1.0)")) == BEST
-
-
-def test_helpers_that_call_each_other_are_refused(notebook: Notebook) -> None:
-    """What numba has cached of them crashes when it is loaded."""
-    notebook.run("def even(n):\n    return True if n == 0 else odd(n - 1)\n")
-    notebook.run("def odd(n):\n    return False if n == 0 else even(n - 1)\n")
-    with pytest.raises(db.PolicyError, match=r"^even and odd call each other, which numba can't cache"):
-        pulls(notebook.adding("reward * even(4)"))
+    notebook.run("def less(n):\n    return True if n == 0 else more(n - 1)\n")
+    notebook.run("def more(n):\n    return False if n == 0 else less(n - 1)\n")
+    assert pulls(notebook.adding("reward * (1.0 if less(4) else -1.0)")) == BEST
+    assert not list(tmp_path.glob("cache/**/entry.py"))
+    assert pulls(notebook.adding("reward")) == BEST
+    assert len(list(tmp_path.glob("cache/**/entry.py"))) == 1, "others are cached"
 
 
 MISTAKES = [

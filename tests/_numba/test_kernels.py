@@ -370,7 +370,7 @@ def test_folders_that_no_process_has_used_for_long_are_removed(tmp_path: Path, m
         folder.mkdir(parents=True)
     days = time.time() - (cache.KEPT_DAYS + 1) * 86_400
     os.utime(old, (days, days))
-    function = cache.compiled("new", "one", "def one(whole, real):\n    return 1\n", dict)
+    function = cache.compiled("new", "one", "def one(whole, real):\n    return 1\n", lambda: ({}, True))
     assert function(np.zeros(1, np.int64), np.zeros(1)) == 1
     assert sorted(folder.name for folder in cache.root().iterdir()) == ["new", "used"]
     assert not (tmp_path / "old_123").exists()

@@ -32,15 +32,16 @@ def root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "driftbandits"
 
 
-def compiled(digest: str, name: str, source: str, fill: Callable[[], dict[str, Any]]) -> Any:
+def compiled(digest: str, name: str, source: str, fill: Callable[[], tuple[dict[str, Any], bool]]) -> Any:
     """The function ``name`` of ``source``, compiled; ``fill`` makes its globals, which the cache spares.
 
-    Without a folder that can be written, as in a read-only container, it is compiled for this process alone.
+    ``fill`` also says whether they can be cached. If not, or without a folder that can be written, as in a read-only
+    container, it is compiled for this process alone.
     """
     try:
         file, known = _written(root() / digest, HEAD + source)
     except OSError:
-        return _njit(_function(name, source, "<entry>", fill()), cache=False)
+        return _njit(_function(name, source, "<entry>", fill()[0]), cache=False)
     if known:
         try:
             return _njit(_function(name, HEAD + source, str(file), {}), cache=True)
@@ -49,9 +50,12 @@ def compiled(digest: str, name: str, source: str, fill: Callable[[], dict[str, A
         except Exception:  # it is damaged: whatever reading it may raise
             remove(file.parent)
             if file.exists():  # it may not be removed
-                return _njit(_function(name, HEAD + source, str(file), fill()), cache=False)
+                return _njit(_function(name, HEAD + source, str(file), fill()[0]), cache=False)
             return compiled(digest, name, source, fill)
-    return _njit(_function(name, HEAD + source, str(file), fill()), cache=True)
+    space, can_be_cached = fill()
+    if not can_be_cached:
+        remove(file.parent)
+    return _njit(_function(name, HEAD + source, str(file), space), cache=can_be_cached)
 
 
 def _njit(function: Any, cache: bool) -> Any:

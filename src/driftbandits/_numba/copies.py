@@ -16,7 +16,6 @@ import numba
 
 from driftbandits._numba.compiled import OPTIONS, kernels_of
 from driftbandits._numba.digest import attributes, codes, global_names, has_stand_in, is_foreign
-from driftbandits.errors import PolicyError
 
 HOME = __name__
 """The module that copies say they are of: numba imports it, and a function that was made by exec has none."""
@@ -56,6 +55,8 @@ class Copies:
         self.made: dict[Any, Any] = {each: each for each in kept}
         self._open: list[Any] = []
         """Functions whose copies are being filled, each reached from the one before."""
+        self.recursive = False
+        """Whether a function calls itself, or another that calls it: what numba caches of these crashes when loaded."""
 
     def replace(self, stub: Any, function: Any) -> None:
         """From now on a copy of ``function``, or what was made already, takes the place of ``stub``."""
@@ -64,12 +65,7 @@ class Copies:
     def of(self, function: Any) -> Any:
         """The copy of a function, compiled when it is first called."""
         function = getattr(function, "py_func", function)
-        if function in self._open[:-1] and self.checked is not None:
-            raise PolicyError(
-                f"{function.__name__} and {self._open[-1].__name__} call each other, which numba can't cache: make "
-                f"them one function, which may call itself\n  {function.__code__.co_filename}, line "
-                f"{function.__code__.co_firstlineno}"
-            )
+        self.recursive = self.recursive or function in self._open
         if function not in self.made:
             body = self._empty(function)
             self.made[function] = body if self.checked is None else self._compiled(function, body)

@@ -215,8 +215,9 @@ def entry(loop: Any, things: tuple[Any, ...], values: tuple[Any, ...], checked: 
             refuse_unchecked(owners)
         digest = code_digest([loop, *replaced.values(), machinery_digest(), *map(str, key[2:])])
 
-        def fill() -> dict[str, Any]:
-            return {**layout.names, "loop": compiled_loop(loop, owners, replaced, checked)}
+        def fill() -> tuple[dict[str, Any], bool]:
+            made, recursive = compiled_loop(loop, owners, replaced, checked)
+            return {**layout.names, "loop": made}, not recursive
 
         _entries[key] = Entry(compiled(digest, name, source, fill), slots, layout)
     return _entries[key]
@@ -239,11 +240,12 @@ def replacements(loop: Any, policy: Any, values: tuple[Any, ...]) -> dict[Any, A
     return found if with_rng else {**found, loops.update: loops.update_without_rng}
 
 
-def compiled_loop(loop: Any, owners: tuple[type, ...], replaced: dict[Any, Any], checked: bool) -> Any:
-    """A copy of a loop in which the kernels of these classes take the place of stubs."""
+def compiled_loop(loop: Any, owners: tuple[type, ...], replaced: dict[Any, Any], checked: bool) -> tuple[Any, bool]:
+    """A copy of a loop in which the kernels of these classes take the place of stubs, and whether it is recursive."""
     copies = Copies(checked, kept=(loops.as_arm,))
     for owner in owners:
-        kernels = _kernels(owner, replaced[loops.is_on], checked).copy()
+        shared, recursive = _kernels(owner, replaced[loops.is_on], checked)
+        kernels, copies.recursive = shared.copy(), copies.recursive or recursive
         if loops.update in replaced and "update" in kernels:
             copies.replace(loops.told, kernels.pop("update"))
         for name, kernel in kernels.items():
@@ -252,20 +254,22 @@ def compiled_loop(loop: Any, owners: tuple[type, ...], replaced: dict[Any, Any],
         copies.replace(stub, own_function)
     if not checked:
         copies.replace(loops.mark, loops.no_mark)
-    return copies.of(loop)
+    made = copies.of(loop)
+    return made, copies.recursive
 
 
-def _kernels(owner: type, is_on: Any, checked: bool) -> dict[str, Any]:
-    """The compiled kernels of a class: the same for all loops and, beside a policy, for every noise."""
+def _kernels(owner: type, is_on: Any, checked: bool) -> tuple[dict[str, Any], bool]:
+    """The compiled kernels of a class, and whether any is recursive: the same for all loops and for every noise."""
     key = kernels_digest(owner), is_on, checked
     if key not in _shared:
         copies = Copies(checked, kept=(workspace,))
         copies.replace(loops.is_on, is_on)
-        _shared[key] = {name: copies.of(kernel) for name, kernel in kernels_of(owner).items()}
+        made = {name: copies.of(kernel) for name, kernel in kernels_of(owner).items()}
+        _shared[key] = made, copies.recursive
     return _shared[key]
 
 
-_shared: dict[Any, dict[str, Any]] = {}
+_shared: dict[Any, tuple[dict[str, Any], bool]] = {}
 
 
 def refuse_unchecked(owners: tuple[type, ...]) -> None:
