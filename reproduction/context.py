@@ -24,7 +24,8 @@ from pydantic import TypeAdapter, ValidationError
 import driftbandits as db
 from reproduction.experiments import HORIZON, SIMULATIONS
 
-UNFINISHED = ".unfinished"
+UNFINISHED = ".tmp"
+"""Ends the names of files that are not yet whole, also of those that a Simulation keeps."""
 Found = TypeVar("Found")
 
 

@@ -151,9 +151,12 @@ def test_finished_files_are_kept_and_leftovers_removed(tmp_path: Path, capsys: p
     killed = written_whole(file)  # its block never ends
     left = killed.__enter__()
     left.touch()
+    of_a_simulation = tmp_path / "runs" / ".toggling-0123456789abcdef.parquet.tmp"  # as ``simulate(keep=...)`` names it
+    of_a_simulation.touch()
     run(tmp_path, only="wave")
     assert file.stat().st_mtime_ns == before
     assert not left.exists()
+    assert not of_a_simulation.exists()
     run(tmp_path, only="wave", again=True)
     assert file.stat().st_mtime_ns > before
     assert (tmp_path / "summary.json").read_bytes() == summary
