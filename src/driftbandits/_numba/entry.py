@@ -117,7 +117,7 @@ class Array(Slot):
 
     def write(self, call: Call, value: Any) -> None:
         if value.dtype != self.dtype or value.ndim != self.ndim or not value.flags.c_contiguous:
-            raise PolicyError(f"an array of {value.dtype} and shape {value.shape} is in the place of {self.dtype}")
+            raise PolicyError(f"this loop was compiled for an array of {self.dtype}; got {value.dtype}, {value.shape}")
         call.whole[self.at] = value.__array_interface__["data"][0]
         for axis, length in enumerate(value.shape, self.at + 1):
             call.whole[axis] = length

@@ -9,7 +9,7 @@ CUBIC, LAST = 2.90982644, 3.09901818
 LINEAR = 1.0 + LAST * math.sqrt(math.pi / 2.0)
 """b + 1, b = d sqrt(pi/2), which makes f(0) and the upper tail at 0 exact."""
 FAR = 8.0
-"""Beyond so many standard deviations the excess is that at 8: 1e-17 of one."""
+"""Beyond this many standard deviations the excess is taken to be that at this distance, about 1e-17 of one."""
 DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
